@@ -24,7 +24,7 @@ type Moved struct {
 	Files    int   // other ones
 	Bytes    int64 // that are free now
 	Stored   int64 // in the archive
-	Gone     bool  // the trail has no directory any more
+	Removed  bool  // the trail has no directory any more
 }
 
 // OpenArchive makes a directory one that this Keeper may archive to. An archive holds
@@ -80,21 +80,21 @@ func (k *Keeper) archive(trail, to, last string) (m Moved, err error) {
 	if err != nil {
 		return m, err
 	}
-	s, err := k.statement(t, Archived)
+	s, err := k.newNote(t, Archived)
 	if err != nil {
 		return m, err
 	}
 	s.To = to
-	left, err := k.leave(t, &s, last)
+	left, err := k.describeRange(t, &s, last)
 	if err != nil {
 		return m, err
 	}
-	there := filepath.Join(to, trail)
-	if err := os.MkdirAll(there, 0o700); err != nil {
+	archiveDir := filepath.Join(to, trail)
+	if err := os.MkdirAll(archiveDir, 0o700); err != nil {
 		return m, err
 	}
-	removeUnfinished(there)
-	if err := k.fill(t, there, left, &s); err != nil {
+	removeUnfinished(archiveDir)
+	if err := k.copyFiles(t, archiveDir, left, &s); err != nil {
 		return m, err
 	}
 	if !s.hasRecords() && len(s.Files) == 0 {
@@ -102,10 +102,10 @@ func (k *Keeper) archive(trail, to, last string) (m Moved, err error) {
 	}
 	own := filepath.Join(t.Path, retentionFile)
 	segments, files := s.Segments, s.Files
-	if err := k.sayAll(own, &s); err != nil {
+	if err := k.writeNotes(own, &s); err != nil {
 		return m, err
 	}
-	if err := putCopy(own, filepath.Join(there, retentionFile)); err != nil {
+	if err := putCopy(own, filepath.Join(archiveDir, retentionFile)); err != nil {
 		return m, err
 	}
 	for _, f := range slices.Concat(segments, files) {
@@ -119,16 +119,16 @@ func (k *Keeper) archive(trail, to, last string) (m Moved, err error) {
 // checkpoint covers yet.
 var ErrNotSealed = errors.New("it is not sealed")
 
-// leave makes s a statement about what lies here of a trail, up to a segment, or to the
+// describeRange makes s a statement about what lies here of a trail, up to a segment, or to the
 // last one before it that a checkpoint covers; "" is to the end. It returns the names of
 // these segments.
-func (k *Keeper) leave(t TrailFiles, s *Statement, last string) (names []string, err error) {
-	found, err := t.survey(k.trust, last, k.hearsay(filepath.Base(t.Path)))
+func (k *Keeper) describeRange(t TrailFiles, s *RetentionNote, last string) (names []string, err error) {
+	found, err := t.verifyUnstated(k.trust, last, k.claimsAbout(filepath.Base(t.Path)))
 	if err != nil {
 		return nil, err
 	}
 	if last == "" {
-		for _, m := range found.marks {
+		for _, m := range found.prefixes {
 			names = append(names, m.segment)
 		}
 		if found.end.report.Closed {
@@ -142,7 +142,7 @@ func (k *Keeper) leave(t TrailFiles, s *Statement, last string) (names []string,
 	if !sealedFile(t, last) {
 		return nil, fmt.Errorf("%w: %s", ErrNotSealed, last)
 	}
-	marks := found.marks
+	marks := found.prefixes
 	for len(marks) > 0 && !marks[len(marks)-1].covered { // its checkpoint comes within seconds
 		marks = marks[:len(marks)-1]
 	}
@@ -161,23 +161,23 @@ func sealedFile(t TrailFiles, name string) bool {
 	return len(t.Segments) > 0 && filepath.Base(t.Segments[len(t.Segments)-1]) > name
 }
 
-// fill writes the files of a trail into its directory in an archive, and names them in
+// copyFiles writes the files of a trail into its directory in an archive, and names them in
 // the statement.
-func (k *Keeper) fill(t TrailFiles, there string, segments []string, s *Statement) error {
+func (k *Keeper) copyFiles(t TrailFiles, archiveDir string, segments []string, s *RetentionNote) error {
 	for _, name := range segments {
-		f, err := putPacked(t.Path, there, name)
+		f, err := putPacked(t.Path, archiveDir, name)
 		if err != nil {
 			return err
 		}
 		s.Segments = append(s.Segments, f)
 	}
-	if err := putCopy(filepath.Join(t.Path, trailKeyFile), filepath.Join(there, trailKeyFile)); err != nil {
+	if err := putCopy(filepath.Join(t.Path, trailKeyFile), filepath.Join(archiveDir, trailKeyFile)); err != nil {
 		return err
 	}
 	if !s.Whole() {
-		return putCheckpoints(t.Path, there, s.Through)
+		return putCheckpoints(t.Path, archiveDir, s.Through)
 	}
-	files, err := whatElse(t.Path)
+	files, err := otherFiles(t.Path)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (k *Keeper) fill(t TrailFiles, there string, segments []string, s *Statemen
 		if name == checkpointsFile {
 			write = putPlain // signatures cannot be compressed
 		}
-		f, err := write(t.Path, there, name)
+		f, err := write(t.Path, archiveDir, name)
 		if err != nil {
 			return err
 		}
@@ -195,8 +195,8 @@ func (k *Keeper) fill(t TrailFiles, there string, segments []string, s *Statemen
 	return nil
 }
 
-// whatElse returns the files of a trail that go with it when it is archived as a whole.
-func whatElse(trail string) (names []string, err error) {
+// otherFiles returns the files of a trail that go with it when it is archived as a whole.
+func otherFiles(trail string) (names []string, err error) {
 	entries, err := os.ReadDir(trail)
 	if err != nil {
 		return nil, err
@@ -222,14 +222,14 @@ func whatElse(trail string) (names []string, err error) {
 }
 
 // putPacked packs a file of a trail, reads it back, and describes both.
-func putPacked(trail, there, name string) (f StatedFile, err error) {
+func putPacked(trail, archiveDir, name string) (f StatedFile, err error) {
 	f.Name = name
 	in, err := OpenRegular(filepath.Join(trail, filepath.FromSlash(name)))
 	if err != nil {
 		return f, err
 	}
 	defer func() { _ = in.Close() }() // it was only read
-	path := filepath.Join(there, filepath.FromSlash(name)) + seekable.Extension
+	path := filepath.Join(archiveDir, filepath.FromSlash(name)) + seekable.Extension
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return f, err
 	}
@@ -262,8 +262,8 @@ func putPacked(trail, there, name string) (f StatedFile, err error) {
 }
 
 // putPlain copies a file of a trail and describes it.
-func putPlain(trail, there, name string) (f StatedFile, err error) {
-	path := filepath.Join(there, name)
+func putPlain(trail, archiveDir, name string) (f StatedFile, err error) {
+	path := filepath.Join(archiveDir, name)
 	if err := putCopy(filepath.Join(trail, name), path); err != nil {
 		return f, err
 	}
@@ -273,7 +273,7 @@ func putPlain(trail, there, name string) (f StatedFile, err error) {
 
 // putCheckpoints copies the checkpoints that cover no more than so many records: the
 // others speak of records that are not in the archive.
-func putCheckpoints(trail, there string, records uint64) error {
+func putCheckpoints(trail, archiveDir string, records uint64) error {
 	data, err := ReadRegular(filepath.Join(trail, checkpointsFile))
 	if err != nil {
 		return err
@@ -285,7 +285,7 @@ func putCheckpoints(trail, there string, records uint64) error {
 		}
 		end += c.Bytes
 	}
-	return putFile(filepath.Join(there, checkpointsFile), bytes.NewReader(data[:end]))
+	return putFile(filepath.Join(archiveDir, checkpointsFile), bytes.NewReader(data[:end]))
 }
 
 func putCopy(from, to string) error {

@@ -16,8 +16,8 @@ import (
 // lines of a file are checked in batches, on all processors, and only what
 // depends on their order is checked sequentially.
 
-// sight is what a line shows by itself.
-type sight struct {
+// lineCheck is what a line shows by itself.
+type lineCheck struct {
 	size   int // including its newline
 	head   head
 	own    links
@@ -28,16 +28,16 @@ type sight struct {
 // batch is a run of whole lines. The last batch also describes the end of the
 // file.
 type batch struct {
-	seen chan *room // receives one value when the lines have been checked
-	rest int        // bytes of a line without an end
-	err  error      // io.EOF, or why reading ended; nil: another batch follows
+	checked chan *buffer // receives one value when the lines have been checked
+	partial int          // bytes of a line without an end
+	err     error        // io.EOF, or why reading ended; nil: another batch follows
 }
 
-// room is the memory of one batch. A trail is read with a few of them, so that what
+// buffer is the memory of one batch. A trail is read with a few of them, so that what
 // it takes to check a trail does not grow with its length.
-type room struct {
-	text []byte
-	seen []sight
+type buffer struct {
+	text  []byte
+	lines []lineCheck
 }
 
 // readBuffer is more than the length of any line.
@@ -46,38 +46,38 @@ const readBuffer = 256 << 10
 // batchBytes is how much is checked in one batch.
 const batchBytes = 2 * readBuffer
 
-// rooms are those that a reader has used already.
-type rooms chan *room
+// bufferPool are those that a reader has used already.
+type bufferPool chan *buffer
 
-// take returns a room that is free, or a new one.
-func (r rooms) take() *room {
+// take returns a buffer that is free, or a new one.
+func (r bufferPool) take() *buffer {
 	select {
-	case one := <-r:
-		return one
+	case b := <-r:
+		return b
 	default:
-		return &room{text: make([]byte, batchBytes)}
+		return &buffer{text: make([]byte, batchBytes)}
 	}
 }
 
-// back returns a room whose lines have been judged.
-func (r rooms) back(one *room) {
+// put returns a buffer whose lines have been judged.
+func (r bufferPool) put(b *buffer) {
 	select {
-	case r <- one:
+	case r <- b:
 	default: // there are enough
 	}
 }
 
 // batches reads in to its end and checks its lines. It no longer uses in when
 // the channel is closed. A caller that does not need the rest closes stop and
-// waits for that. It gives the room of each batch back to free when it is done
+// waits for that. It gives the buffer of each batch back to free when it is done
 // with it.
-func batches(in io.Reader, free rooms, stop <-chan struct{}) <-chan batch {
+func batches(in io.Reader, free bufferPool, stop <-chan struct{}) <-chan batch {
 	out := make(chan batch, runtime.GOMAXPROCS(0))
 	go func() {
 		defer close(out)
-		var rest []byte // in the room before, which nothing but this goroutine overwrites
+		var rest []byte // in the buffer before, which nothing but this goroutine overwrites
 		for err := error(nil); err == nil; {
-			b := batch{seen: make(chan *room, 1)}
+			b := batch{checked: make(chan *buffer, 1)}
 			use := free.take()
 			text := use.text[:batchBytes]
 			n := copy(text, rest)
@@ -89,12 +89,12 @@ func batches(in io.Reader, free rooms, stop <-chan struct{}) <-chan batch {
 			}
 			whole := text[:bytes.LastIndexByte(text, '\n')+1]
 			rest = text[len(whole):]
-			if b.rest, b.err = len(rest), err; len(rest) > readBuffer {
+			if b.partial, b.err = len(rest), err; len(rest) > readBuffer {
 				b.err, err = errTooLong, errTooLong
 			}
 			go func() {
-				use.seen = lookAt(use.seen[:0], whole)
-				b.seen <- use
+				use.lines = checkLines(use.lines[:0], whole)
+				b.checked <- use
 			}()
 			select {
 			case out <- b:
@@ -109,21 +109,21 @@ func batches(in io.Reader, free rooms, stop <-chan struct{}) <-chan batch {
 // errTooLong: a line is longer than any that Append writes.
 var errTooLong = errors.New("a line is too long")
 
-// lookAt checks the lines of text, each of which ends with a newline, and appends
+// checkLines checks the lines of text, each of which ends with a newline, and appends
 // what it has seen.
-func lookAt(seen []sight, text []byte) []sight {
+func checkLines(checks []lineCheck, text []byte) []lineCheck {
 	sha := sha256.New()
 	for len(text) > 0 {
 		end := bytes.IndexByte(text, '\n')
-		seen = append(seen, look(sha, text[:end]))
+		checks = append(checks, checkLine(sha, text[:end]))
 		text = text[end+1:]
 	}
-	return seen
+	return checks
 }
 
-// look checks a line against its own hash. It uses sha as scratch space.
-func look(sha hash.Hash, line []byte) sight {
-	s := sight{size: len(line) + 1}
+// checkLine checks a line against its own hash. It uses sha as scratch space.
+func checkLine(sha hash.Hash, line []byte) lineCheck {
+	s := lineCheck{size: len(line) + 1}
 	switch {
 	case s.size > readBuffer:
 		s.reason = TooLong

@@ -68,9 +68,9 @@ func BenchmarkVerify200000(b *testing.B) {
 		appendAll(b, trail, r)
 		if i%checkpointRecords == 0 {
 			trail.mu.Lock()
-			p := trail.point()
+			p := trail.treeHead()
 			trail.mu.Unlock()
-			if err := trail.writeMark(p, ""); err != nil {
+			if err := trail.writeCheckpoint(p, ""); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -9,24 +9,24 @@ import (
 
 // checker checks the lines of a trail in order.
 type checker struct {
-	in       Files
-	report   TrailReport // Records counts the sound ones
-	before   uint64      // number of the record before the first one
-	prev     digest      // hash of the last sound record
-	anyStart bool        // the first line may be any record
-	stop     uint64      // number of the last record of a server; 0: none was found
-	witness  *witness    // of the whole trail; nil: none
-	passing  *passing    // over what statements speak of; nil: there are none
-	end      Fault       // where the trail ends
+	in          Files
+	report      TrailReport         // Records counts the sound ones
+	before      uint64              // number of the record before the first one
+	prev        digest              // hash of the last sound record
+	anyStart    bool                // the first line may be any record
+	stop        uint64              // number of the last record of a server; 0: none was found
+	checkpoints *checkpointVerifier // of the whole trail; nil: none
+	retired     *retiredRanges      // over what statements speak of; nil: there are none
+	end         Fault               // where the trail ends
 
 	// For a trail that grows; nil otherwise.
-	covered func(s *sight, at Fault) // the line at this place is the last one that a checkpoint covers
-	batched func(next Fault) error   // everything before this place was checked; an error ends it
+	covered func(s *lineCheck, at Fault) // the line at this place is the last one that a checkpoint covers
+	batched func(next Fault) error       // everything before this place was checked; an error ends it
 }
 
 // check checks the line at the given place. After the first fault it only
 // searches for the record that was expected there.
-func (c *checker) check(s *sight, at Fault) {
+func (c *checker) check(s *lineCheck, at Fault) {
 	if c.report.Fault != nil {
 		c.lookBehind(s)
 		return
@@ -43,7 +43,7 @@ func (c *checker) check(s *sight, at Fault) {
 		c.fail(Tampered, at)
 		return
 	}
-	if c.witness != nil && c.witness.over() {
+	if c.checkpoints != nil && c.checkpoints.atEnd() {
 		at.Reason = BehindEnd
 		c.fail(Tampered, at)
 		return
@@ -56,8 +56,8 @@ func (c *checker) check(s *sight, at Fault) {
 	if c.report.Records++; c.report.Records == 1 {
 		c.report.First = s.head.Time
 	}
-	if c.witness != nil {
-		c.testify(s, at)
+	if c.checkpoints != nil {
+		c.checkCheckpoints(s, at)
 	}
 }
 
@@ -86,7 +86,7 @@ func (c *checker) fail(s Status, at Fault) {
 
 // lookBehind changes the fault Missing to Reordered if the record appears
 // later.
-func (c *checker) lookBehind(s *sight) {
+func (c *checker) lookBehind(s *lineCheck) {
 	if c.report.Fault.Reason == Missing && s.head.Seq == c.expected() {
 		c.report.Fault.Reason = Reordered
 	}

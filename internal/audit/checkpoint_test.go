@@ -29,7 +29,7 @@ func writtenTrail(t testing.TB, dir string, n int, o Options) string {
 	for i := range n {
 		appendAll(t, trail, Record{Event: CommandStart, What: What{Argv: []string{"echo", fmt.Sprint(i)}}})
 		if (i+1)%checkpointRecords == 0 {
-			if err := trail.keep(""); err != nil {
+			if err := trail.syncAndSign(""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -276,14 +276,14 @@ func TestACheckpointSpeaksOnlyOfWhatIsOnTheDisk(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if trail.marks.last.size != 0 {
-			t.Errorf("a checkpoint of %d records", trail.marks.last.size)
+		if trail.checkpoints.covered.size != 0 {
+			t.Errorf("a checkpoint of %d records", trail.checkpoints.covered.size)
 		}
 		f.set(func() { f.noSync = nil })
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if trail.marks.last.size != trail.seq || trail.seq == 0 {
-			t.Errorf("a checkpoint of %d records of %d", trail.marks.last.size, trail.seq)
+		if trail.checkpoints.covered.size != trail.seq || trail.seq == 0 {
+			t.Errorf("a checkpoint of %d records of %d", trail.checkpoints.covered.size, trail.seq)
 		}
 	})
 }

@@ -11,9 +11,9 @@ import (
 // times of records go on from the last one, as fast as time does: they are ahead of
 // the clock then, by as much as the record says.
 
-// mostSkew is the difference between clock and time that is worth no record, and
+// maxSkew is the difference between clock and time that is worth no record, and
 // the longest that the times of records stand still.
-const mostSkew = time.Second
+const maxSkew = time.Second
 
 // clock is what a trail knows of the machine's clock.
 type clock struct {
@@ -37,7 +37,7 @@ func (c *clock) jump(raw time.Time) time.Duration {
 		return 0
 	}
 	by := raw.Round(0).Sub(c.raw.Round(0)) - c.since(c.raw, raw)
-	if by.Abs() <= mostSkew {
+	if by.Abs() <= maxSkew {
 		return 0
 	}
 	return by
@@ -64,7 +64,7 @@ func (c *clock) read(raw, last time.Time) reading {
 	switch {
 	case r.at.After(r.run):
 		r.run = r.at
-	case r.run.Sub(r.at) > mostSkew: // small steps, too, add up
+	case r.run.Sub(r.at) > maxSkew: // small steps, too, add up
 		r.at, r.skew = r.run, r.run.Sub(now)
 	}
 	if r.at.Before(last) {

@@ -53,6 +53,6 @@
 // by NUL.
 //
 // Read next: record.go for the fields, trail.go and durable.go for writing,
-// checkpoint.go and marks.go for signing, verify.go and witness.go for
+// checkpoint.go and checkpoint_file.go for signing, verify.go and checkpoint_verifier.go for
 // verifying.
 package audit

@@ -37,9 +37,9 @@ func ParseDurability(s string) (Durability, error) {
 // healthy disk.
 const syncInterval = 80 * time.Millisecond
 
-// keepSynced syncs shortly after each write, writes checkpoints when they are
+// syncLoop syncs shortly after each write, writes checkpoints when they are
 // due, and retries after failures. Close ends it and waits for it.
-func (t *Trail) keepSynced() {
+func (t *Trail) syncLoop() {
 	defer close(t.done)
 	// Not at once: the file system would let the rest of the server's start wait.
 	persist := sync.OnceFunc(func() {
@@ -66,7 +66,7 @@ func (t *Trail) keepSynced() {
 			return
 		}
 		persist()
-		if t.keep("") != nil {
+		if t.syncAndSign("") != nil {
 			select {
 			case t.dirty <- struct{}{}:
 			default:
@@ -76,25 +76,25 @@ func (t *Trail) keepSynced() {
 	}
 }
 
-// keep syncs what was written before it was called, and then signs a checkpoint
+// syncAndSign syncs what was written before it was called, and then signs a checkpoint
 // if one is due. Only what is on the disk is signed, so after a failure of the
 // machine no checkpoint covers more than there is.
-func (t *Trail) keep(end string) error {
-	t.keeping.Lock()
-	defer t.keeping.Unlock()
+func (t *Trail) syncAndSign(end string) error {
+	t.signing.Lock()
+	defer t.signing.Unlock()
 	t.mu.Lock()
-	p, at := t.point(), t.last
+	p, at := t.treeHead(), t.last
 	t.mu.Unlock()
 	err := t.flush(p.size)
 	if err != nil {
 		return err
 	}
-	err = t.mark(p, end)
+	err = t.writeDue(p, end)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.unsync = err
-	if err == nil && !t.marks.dirty && t.marks.last.size >= p.size {
-		t.covered(p, at)
+	t.syncErr = err
+	if err == nil && !t.checkpoints.dirty && t.checkpoints.covered.size >= p.size {
+		t.noteCovered(p, at)
 	}
 	return err
 }
@@ -130,7 +130,7 @@ func (t *Trail) syncOrBegin() (records uint64, err error) {
 	if !t.begun {
 		if err := t.reach(t.syncBeginning); err != nil {
 			t.mu.Lock()
-			t.unsync = err
+			t.syncErr = err
 			t.mu.Unlock()
 			return 0, err
 		}
@@ -144,14 +144,14 @@ func (t *Trail) syncBeginning() error {
 	if err := syncFile(t.keyFile); err != nil {
 		return err
 	}
-	return t.marks.file.Sync()
+	return t.checkpoints.file.Sync()
 }
 
 // segmentEnd is a file of the trail that is full.
 type segmentEnd struct {
 	file file
 	name string
-	at   point
+	at   treeHead
 }
 
 // sync syncs what was written before it was called, and returns the number of
@@ -170,7 +170,7 @@ func (t *Trail) sync() (records uint64, err error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.unsync = err
+	t.syncErr = err
 	if err != nil {
 		return 0, err
 	}
@@ -195,16 +195,16 @@ func (t *Trail) Close() error {
 	t.mu.Unlock()
 	close(t.quit)
 	<-t.done
-	t.awaitLate()
+	t.awaitOverdue()
 	err := t.mendLocked()
 	if err == nil {
 		t.synced, err = t.syncOrBegin() // the syncing goroutine has ended
 	}
 	if err == nil {
-		err = t.keep(closed)
+		err = t.syncAndSign(closed)
 	}
 	_ = t.keyFile.Close()
-	if err = errors.Join(err, t.file.Close(), t.marks.file.Close()); err != nil {
+	if err = errors.Join(err, t.file.Close(), t.checkpoints.file.Close()); err != nil {
 		return fmt.Errorf("cannot close the trail: %w", err)
 	}
 	return nil

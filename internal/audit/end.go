@@ -13,18 +13,18 @@ import (
 //     nothing else does: a server that dies between its last record and the
 //     checkpoint that closes the trail leaves that, and nothing but that;
 //   - no record comes behind a checkpoint with "end closed";
-//   - no record is further in time than mostBare from the first one that no
+//   - no record is further in time than maxUncovered from the first one that no
 //     checkpoint on the disk covers. What is cut off a trail together with its
 //     checkpoints can be replaced by as much, and no more.
 
 const (
-	// mostBare is how long the trail takes records while one has no checkpoint on the
+	// maxUncovered is how long the trail takes records while one has no checkpoint on the
 	// disk.
-	mostBare = 25 * time.Second
-	// mostBareSeen is what a verifier lets pass.
-	mostBareSeen = 30 * time.Second
-	// bareWait is how long a record waits for the checkpoint that is due before it.
-	bareWait = 5 * time.Second
+	maxUncovered = 25 * time.Second
+	// maxUncoveredSeen is what a verifier lets pass.
+	maxUncoveredSeen = 30 * time.Second
+	// checkpointWait is how long a record waits for the checkpoint that is due before it.
+	checkpointWait = 5 * time.Second
 )
 
 // ErrEnding is returned by Append for a record behind the last one.
@@ -42,7 +42,7 @@ func (t *Trail) beginEnd() error {
 	case ended:
 		return ErrEnding
 	}
-	if err := t.keep(closing); err != nil {
+	if err := t.syncAndSign(closing); err != nil {
 		return fmt.Errorf("what came before the last record cannot be signed: %w", err)
 	}
 	return nil
@@ -51,33 +51,33 @@ func (t *Trail) beginEnd() error {
 // overdue reports whether a record must not be written, when the clock says raw,
 // before a checkpoint is on the disk. The caller holds t.mu.
 func (t *Trail) overdue(raw time.Time) bool {
-	return !t.bare.IsZero() && !t.closed && t.clock.read(raw, t.last).at.Sub(t.bare) > mostBare
+	return !t.uncovered.IsZero() && !t.closed && t.clock.read(raw, t.last).at.Sub(t.uncovered) > maxUncovered
 }
 
-// late is the writing of a checkpoint that is overdue.
-type late struct {
+// checkpointWrite is the writing of a checkpoint that is overdue.
+type checkpointWrite struct {
 	done chan struct{}
 	err  error // when it is done
 }
 
-// catchUp writes the checkpoint that is overdue, and makes it durable: one for all
+// writeOverdue writes the checkpoint that is overdue, and makes it durable: one for all
 // records that wait for it. It waits for a disk that hangs, but not for long.
-func (t *Trail) catchUp() error {
+func (t *Trail) writeOverdue() error {
 	t.mu.Lock()
-	l := t.late
+	l := t.overdueWrite
 	if l == nil {
-		l = &late{done: make(chan struct{})}
-		t.late = l
+		l = &checkpointWrite{done: make(chan struct{})}
+		t.overdueWrite = l
 		go func() {
-			l.err = t.keepNow()
+			l.err = t.syncAndSignNow()
 			t.mu.Lock()
-			t.late = nil
+			t.overdueWrite = nil
 			t.mu.Unlock()
 			close(l.done)
 		}()
 	}
 	t.mu.Unlock()
-	patience := time.NewTimer(bareWait)
+	patience := time.NewTimer(checkpointWait)
 	defer patience.Stop()
 	select {
 	case <-l.done:
@@ -90,35 +90,35 @@ func (t *Trail) catchUp() error {
 	}
 }
 
-// awaitLate waits until no checkpoint is overdue any more. The trail is closed.
-func (t *Trail) awaitLate() {
+// awaitOverdue waits until no checkpoint is overdue any more. The trail is closed.
+func (t *Trail) awaitOverdue() {
 	t.mu.Lock()
-	l := t.late
+	l := t.overdueWrite
 	t.mu.Unlock()
 	if l != nil {
 		<-l.done
 	}
 }
 
-// keepNow is keep with a checkpoint that is due, on the disk.
-func (t *Trail) keepNow() error {
-	t.keeping.Lock()
-	t.marks.when, t.marks.synced = time.Time{}, time.Time{}
-	t.keeping.Unlock()
-	return t.keep("")
+// syncAndSignNow is syncAndSign with a checkpoint that is due, on the disk.
+func (t *Trail) syncAndSignNow() error {
+	t.signing.Lock()
+	t.checkpoints.signedAt, t.checkpoints.synced = time.Time{}, time.Time{}
+	t.signing.Unlock()
+	return t.syncAndSign("")
 }
 
-// turn is a lock that may be waited for as long as a disk hangs, with a limit.
-type turn chan struct{}
+// chanMutex is a lock that may be waited for as long as a disk hangs, with a limit.
+type chanMutex chan struct{}
 
-func (c turn) Lock()   { c <- struct{}{} }
-func (c turn) Unlock() { <-c }
+func (c chanMutex) Lock()   { c <- struct{}{} }
+func (c chanMutex) Unlock() { <-c }
 
-// covered notes that checkpoints on the disk cover p, whose last record was written
+// noteCovered notes that checkpoints on the disk cover p, whose last record was written
 // at the given time. The caller holds t.mu.
-func (t *Trail) covered(p point, at time.Time) {
-	t.bare = time.Time{}
+func (t *Trail) noteCovered(p treeHead, at time.Time) {
+	t.uncovered = time.Time{}
 	if t.seq > p.size {
-		t.bare = at // what came after is not older
+		t.uncovered = at // what came after is not older
 	}
 }

@@ -129,7 +129,7 @@ func TestADiskThatHangsStopsTheTrailUntilItGoesOn(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "a checkpoint is overdue") {
 				t.Errorf("err = %v", err)
 			}
-			if waited := time.Since(began); waited > bareWait {
+			if waited := time.Since(began); waited > checkpointWait {
 				t.Errorf("the record waited for %v", waited)
 			}
 		}

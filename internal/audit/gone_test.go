@@ -36,7 +36,7 @@ func TestAWholeTrailThatWasTakenAwayIsMissed(t *testing.T) {
 			return os.Rename(filepath.Join(dir, trail), filepath.Join(dir, g.latest, trail))
 		},
 		"named as one that is being removed": func(dir, trail string) error {
-			return os.Rename(filepath.Join(dir, trail), filepath.Join(dir, goingPrefix+trail))
+			return os.Rename(filepath.Join(dir, trail), filepath.Join(dir, removalPrefix+trail))
 		},
 	} {
 		for _, trail := range []string{g.server, g.killed, g.run, g.hook, g.empty} {
@@ -75,7 +75,7 @@ func TestAWholeTrailThatWasTakenAwayIsMissed(t *testing.T) {
 func TestNothingIsRemovedThatNoStatementSpeaksOf(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	path := writtenTrail(t, dir, 3, Options{})
-	going := filepath.Join(dir, goingPrefix+filepath.Base(path))
+	going := filepath.Join(dir, removalPrefix+filepath.Base(path))
 	if err := os.Rename(path, going); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestAStatementThatALaterTrailDeniesIsFound(t *testing.T) {
 	dir := g.copy(t)
 	forgeKilled(t, g, dir, g.server)
 	k := keep(t, dir)
-	k.later = hearsay{asked: map[string]bool{}, said: map[string][]predecessor{}} // as if nothing was said
+	k.claims = claims{read: map[string]bool{}, byTrail: map[string][]predecessor{}} // as if nothing was said
 	if _, err := k.Retire(g.server, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -21,18 +21,18 @@ import (
 // then removes what the statement is about. So a trail verifies at every moment, also
 // if the machine fails in between; [Keeper.Mend] removes what was left.
 type Keeper struct {
-	dir   string
-	by    string
-	now   func() time.Time
-	key   *Key
-	trust trust
-	lock  io.Closer
-	said  map[string]*said // by file of statements
-	later hearsay
+	dir       string
+	by        string
+	now       func() time.Time
+	key       *Key
+	trust     trust
+	lock      io.Closer
+	noteFiles map[string]*noteFile // by file of statements
+	claims    claims
 }
 
-// said is the state of a file of statements, which nothing but the Keeper writes.
-type said struct {
+// noteFile is the state of a file of statements, which nothing but the Keeper writes.
+type noteFile struct {
 	n      uint64 // statements
 	good   int64
 	last   string              // hash of the last one
@@ -49,7 +49,7 @@ const lockFile = ".keeper"
 // NewKeeper returns the Keeper of a directory of trails. by says for people who acts.
 // The caller closes it.
 func NewKeeper(dir, by string, now func() time.Time) (*Keeper, error) {
-	k := &Keeper{dir: dir, by: by, now: now, said: map[string]*said{}}
+	k := &Keeper{dir: dir, by: by, now: now, noteFiles: map[string]*noteFile{}}
 	var err error
 	if k.key, err = readKey(filepath.Join(dir, keysDir, privateFile)); err != nil {
 		return nil, fmt.Errorf("cannot sign statements about the trails in %s: %w", dir, err)
@@ -66,8 +66,8 @@ func NewKeeper(dir, by string, now func() time.Time) (*Keeper, error) {
 // Close lets other processes have their turn.
 func (k *Keeper) Close() { _ = k.lock.Close() }
 
-// Swept returns when a Keeper was last at work in a directory; zero: never.
-func Swept(dir string) time.Time {
+// LastSweep returns when a Keeper was last at work in a directory; zero: never.
+func LastSweep(dir string) time.Time {
 	info, err := os.Stat(filepath.Join(dir, lockFile))
 	if err != nil {
 		return time.Time{}
@@ -85,9 +85,9 @@ func (k *Keeper) open(trail string) (TrailFiles, error) {
 	return TrailFiles{Path: path, Segments: segments}, err
 }
 
-// statement begins a statement about a trail.
-func (k *Keeper) statement(t TrailFiles, act Act) (Statement, error) {
-	s := Statement{Trail: filepath.Base(t.Path), Act: act, By: k.by, Time: k.now()}
+// newNote begins a statement about a trail.
+func (k *Keeper) newNote(t TrailFiles, act Act) (RetentionNote, error) {
+	s := RetentionNote{Trail: filepath.Base(t.Path), Act: act, By: k.by, Time: k.now()}
 	key, err := ReadRegular(filepath.Join(t.Path, trailKeyFile))
 	if err != nil {
 		return s, err
@@ -99,8 +99,8 @@ func (k *Keeper) statement(t TrailFiles, act Act) (Statement, error) {
 	return s, nil
 }
 
-// cover makes s a statement about the records behind before, up to a mark.
-func (s *Statement) cover(before *checker, m mark) {
+// cover makes s a statement about the records behind before, up to a verified prefix.
+func (s *RetentionNote) cover(before *checker, m verifiedPrefix) {
 	s.From, s.Through = before.expected(), m.report.Records
 	s.tree, s.Root, s.chain = m.tree, m.tree.root(), m.chain
 	s.First, s.Last = m.report.First, m.report.Last
@@ -109,33 +109,33 @@ func (s *Statement) cover(before *checker, m mark) {
 	}
 }
 
-// heard reads a file of statements, once.
-func (k *Keeper) heard(path string) (*said, error) {
-	if s := k.said[path]; s != nil {
+// noteFile reads a file of statements, once.
+func (k *Keeper) noteFile(path string) (*noteFile, error) {
+	if s := k.noteFiles[path]; s != nil {
 		return s, nil
 	}
 	data, err := ReadRegular(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	list, good, last, err := parseStatements(data, k.trust.after)
+	list, good, last, err := parseRetentionNotes(data, k.trust.after)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	s := &said{uint64(len(list)), good, last, map[string][32]byte{}}
+	s := &noteFile{uint64(len(list)), good, last, map[string][32]byte{}}
 	for i := range list {
 		if list[i].Whole() {
 			s.trails[list[i].Trail] = list[i].Root
 		}
 	}
-	k.said[path] = s
+	k.noteFiles[path] = s
 	return s, nil
 }
 
-// say signs a statement and appends it to a file of statements. When it returns, the
+// writeNote signs a statement and appends it to a file of statements. When it returns, the
 // statement is on the disk.
-func (k *Keeper) say(path string, s *Statement) error {
-	before, err := k.heard(path)
+func (k *Keeper) writeNote(path string, s *RetentionNote) error {
+	before, err := k.noteFile(path)
 	if err != nil {
 		return err
 	}
@@ -144,10 +144,10 @@ func (k *Keeper) say(path string, s *Statement) error {
 	if err != nil {
 		return err
 	}
-	if _, err := parseStatement(s.text()); err != nil {
+	if _, err := parseRetentionNote(s.text()); err != nil {
 		return err // no verifier would believe it
 	}
-	delete(k.said, path) // until it is there
+	delete(k.noteFiles, path) // until it is there
 	if err := appendAt(path, before.good, append(signed[:len(signed):len(signed)], '\n')); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (k *Keeper) say(path string, s *Statement) error {
 	if s.Whole() {
 		before.trails[s.Trail] = s.Root
 	}
-	k.said[path] = before
+	k.noteFiles[path] = before
 	return nil
 }
 
@@ -173,14 +173,14 @@ func appendAt(path string, good int64, text []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// sayAll is say for a statement that may be about more files than one may have.
-func (k *Keeper) sayAll(path string, s *Statement) error {
-	for len(s.Files) > mostFiles {
-		some := Statement{Trail: s.Trail, Act: s.Act, Key: s.Key, By: s.By, Time: s.Time, To: s.To, Files: s.Files[:mostFiles]}
-		if err := k.say(path, &some); err != nil {
+// writeNotes is writeNote for a statement that may be about more files than one may have.
+func (k *Keeper) writeNotes(path string, s *RetentionNote) error {
+	for len(s.Files) > maxNoteFiles {
+		some := RetentionNote{Trail: s.Trail, Act: s.Act, Key: s.Key, By: s.By, Time: s.Time, To: s.To, Files: s.Files[:maxNoteFiles]}
+		if err := k.writeNote(path, &some); err != nil {
 			return err
 		}
-		s.Files = s.Files[mostFiles:]
+		s.Files = s.Files[maxNoteFiles:]
 	}
-	return k.say(path, s)
+	return k.writeNote(path, s)
 }

@@ -194,7 +194,7 @@ func TestNoReaderWaitsForAPipe(t *testing.T) {
 		}
 		// The next server starts all the same.
 		writtenTrail(t, filepath.Dir(path), 1, Options{})
-		if p, err := NewGrowing(path, "").Advance(t.Context()); err == nil && p.Report.Status == OK {
+		if p, err := NewIncrementalVerifier(path, "").Advance(t.Context()); err == nil && p.Report.Status == OK {
 			t.Errorf("%s: sound, while it grows: %+v", name, p)
 		}
 		if _, err := LastCheckpoint(path); name == checkpointsFile && !errors.Is(err, errIrregular) {
@@ -243,7 +243,7 @@ func TestNoKeeperWaitsForAPipe(t *testing.T) {
 		if err := errors.Join(k.OpenArchive(to), k.Mend()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if list, err := Stocks(dir, time.Now()); err != nil || len(list) != 1 {
+		if list, err := Inventories(dir, time.Now()); err != nil || len(list) != 1 {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
 		if m, err := k.Archive(filepath.Base(path), to, ""); err == nil {

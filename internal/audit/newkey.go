@@ -112,13 +112,13 @@ func addStatement(path string, statement []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// mostBecause bounds the reason for a new key.
-const mostBecause = 500
+// maxReason bounds the reason for a new key.
+const maxReason = 500
 
 // oneLine makes a reason a line of a statement.
 func oneLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "?"), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
 	}), " ")
-	return strings.ToValidUTF8(s[:min(len(s), mostBecause)], "")
+	return strings.ToValidUTF8(s[:min(len(s), maxReason)], "")
 }

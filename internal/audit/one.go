@@ -29,7 +29,7 @@ func (l Link) First() bool { o := origin(); return l.Sound && l.Prev == string(o
 
 // Covering returns the first checkpoint of a trail that covers a record, and the
 // key whose signature of it was checked. It does not compare the checkpoint with
-// the records; [Growing] and [Verify] do.
+// the records; [IncrementalVerifier] and [Verify] do.
 func Covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
 	return Files{}.Covering(trail, seq)
 }

@@ -36,15 +36,15 @@ type predecessor struct {
 	seq    uint64 // of its last record; 0: it had none
 	hash   string // of that record
 	closed bool
-	when   time.Time // when that was so, by the clock of the trail that says it
+	at     time.Time // when that was so, by the clock of the trail that says it
 }
 
 const (
 	openDir    = "open" // in the directory of keys
 	beforeLine = "before "
-	// mostBefore bounds the lines of one checkpoint. What is left over waits for
+	// maxPredecessors bounds the lines of one checkpoint. What is left over waits for
 	// the next trail.
-	mostBefore = 16
+	maxPredecessors = 16
 )
 
 func (p predecessor) line() string {
@@ -141,7 +141,7 @@ func predecessors(dir string, key *Key) (list []predecessor) {
 		default:
 			list = append(list, p)
 		}
-		if len(list) == mostBefore {
+		if len(list) == maxPredecessors {
 			break
 		}
 	}
@@ -293,10 +293,10 @@ func mayWrite(trail string) bool {
 // firstNote bounds the first checkpoint of a trail.
 const firstNote = 8 << 10
 
-// sayings returns what the trails of a place say about each other, by the path of
+// claims returns what the trails of a place say about each other, by the path of
 // the trail that it is said of. What is not signed by a known key says nothing.
-func (f Files) sayings(trails []TrailFiles, known map[string]trust) map[string][]predecessor {
-	said := map[string][]predecessor{}
+func (f Files) claims(trails []TrailFiles, known map[string]trust) map[string][]predecessor {
+	claims := map[string][]predecessor{}
 	for _, t := range trails {
 		above := filepath.Dir(t.Path)
 		c, err := f.firstOf(t.Path, known[above])
@@ -305,11 +305,11 @@ func (f Files) sayings(trails []TrailFiles, known map[string]trust) map[string][
 		}
 		for _, p := range c.before {
 			of := filepath.Join(above, p.trail)
-			p.when = c.Time
-			said[of] = append(said[of], p)
+			p.at = c.Time
+			claims[of] = append(claims[of], p)
 		}
 	}
-	return said
+	return claims
 }
 
 // firstOf reads the first checkpoint of a trail.

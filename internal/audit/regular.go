@@ -50,12 +50,12 @@ func ReadRegular(path string) ([]byte, error) {
 	return readText(f)
 }
 
-// mostGap is more than the longest statement: what keys, checkpoints and statements
+// maxGap is more than the longest statement: what keys, checkpoints and statements
 // leave without an empty line is less.
-const mostGap = 4 << 20
+const maxGap = 4 << 20
 
 // readText reads a file of keys, checkpoints or statements. It does not go on behind
-// mostGap bytes without an empty line, because these are none: a file with a hole of
+// maxGap bytes without an empty line, because these are none: a file with a hole of
 // terabytes takes no room on the disk, and would take all of the memory.
 func readText(in io.Reader) ([]byte, error) {
 	var data []byte
@@ -70,7 +70,7 @@ func readText(in io.Reader) ([]byte, error) {
 			gap = from + i
 		}
 		switch {
-		case errors.Is(err, io.EOF), len(data)-gap > mostGap:
+		case errors.Is(err, io.EOF), len(data)-gap > maxGap:
 			return data, nil
 		case err != nil:
 			return nil, err

@@ -52,10 +52,10 @@ type TrailReport struct {
 }
 
 // Retained says what became of records that lie no longer where they were written.
-type Retained struct{ Statements []Statement }
+type Retained struct{ Statements []RetentionNote }
 
 // Statements are those about the trail, the oldest first.
-func (t *TrailReport) Statements() []Statement {
+func (t *TrailReport) Statements() []RetentionNote {
 	if t.Retained == nil {
 		return nil
 	}

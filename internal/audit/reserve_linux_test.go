@@ -54,7 +54,7 @@ func reserveOnFullDisk(t *testing.T, dir string) {
 		}
 		ends++
 	}
-	if err := trail.keep(""); err != nil {
+	if err := trail.syncAndSign(""); err != nil {
 		t.Errorf("a checkpoint: %v", err)
 	}
 	if err := errors.Join(filler.Close(), os.Remove(filler.Name())); err != nil {

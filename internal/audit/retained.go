@@ -16,10 +16,10 @@ const retentionFile = "retention"
 
 // retention is what the statements of one trail say.
 type retention struct {
-	list []Statement
+	list []RetentionNote
 	err  error // about the first statement that cannot be believed; nil: all can
 
-	of map[string]int // index of the last statement about a file, by its name
+	byFile map[string]int // index of the last statement about a file, by its name
 }
 
 // retention reads the statements of a trail. keys is nil for a reader that does not
@@ -36,23 +36,23 @@ func (f Files) retention(trail string, keys func(string) []string) (retention, e
 		return retention{}, err
 	}
 	var r retention
-	r.list, _, _, r.err = parseStatements(data, keys)
-	r.of = map[string]int{}
+	r.list, _, _, r.err = parseRetentionNotes(data, keys)
+	r.byFile = map[string]int{}
 	for i := range r.list {
 		if s := &r.list[i]; s.Trail != filepath.Base(trail) && trailName().MatchString(filepath.Base(trail)) {
-			r.list, r.err = r.list[:i], errNoStatement // of another trail
+			r.list, r.err = r.list[:i], errNoRetentionNote // of another trail
 			break
 		}
 		for _, file := range slices.Concat(r.list[i].Segments, r.list[i].Files) {
-			r.of[file.Name] = i
+			r.byFile[file.Name] = i
 		}
 	}
 	return r, nil
 }
 
-// about returns the last statement about a file; nil: there is none.
-func (r *retention) about(name string) *Statement {
-	if i, ok := r.of[name]; ok && i < len(r.list) {
+// noteOf returns the last statement about a file; nil: there is none.
+func (r *retention) noteOf(name string) *RetentionNote {
+	if i, ok := r.byFile[name]; ok && i < len(r.list) {
 		return &r.list[i]
 	}
 	return nil
@@ -60,23 +60,23 @@ func (r *retention) about(name string) *Statement {
 
 // archived returns the segments that lie in an archive, as far as is stated.
 func (r *retention) archived() (names []string) {
-	for name := range r.of {
-		if s := r.about(name); s != nil && s.Act == Archived && IsSegment(name) {
+	for name := range r.byFile {
+		if s := r.noteOf(name); s != nil && s.Act == Archived && IsSegment(name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// gone reports whether a segment was retired. What lies under its name is not it.
-func (r *retention) gone(name string) bool {
-	s := r.about(name)
+// retired reports whether a segment was retired. What lies under its name is not it.
+func (r *retention) retired(name string) bool {
+	s := r.noteOf(name)
 	return s != nil && s.Act == Retired
 }
 
-// places are the directories where the files of a trail may lie packed: its own, those
+// storageDirs are the directories where the files of a trail may lie packed: its own, those
 // that the reader names, and those that its statements name, the latest first.
-func (f Files) places(trail string, r *retention) []string {
+func (f Files) storageDirs(trail string, r *retention) []string {
 	name := filepath.Base(trail)
 	list := []string{trail}
 	for _, dir := range f.Archives {
@@ -120,7 +120,7 @@ func (f Files) stored(path string) (at string, packed bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	for _, dir := range f.places(trail, &r) {
+	for _, dir := range f.storageDirs(trail, &r) {
 		for _, end := range []string{"", seekable.Extension} {
 			at := filepath.Join(dir, filepath.FromSlash(name)) + end
 			info, err := f.lstat(at)
@@ -150,7 +150,7 @@ func (f Files) withArchived(dir string, entries []fs.DirEntry, segments []string
 		for _, name := range r.archived() {
 			segments = append(segments, filepath.Join(dir, name))
 		}
-		segments = slices.DeleteFunc(segments, func(path string) bool { return r.gone(filepath.Base(path)) })
+		segments = slices.DeleteFunc(segments, func(path string) bool { return r.retired(filepath.Base(path)) })
 	}
 	slices.Sort(segments)
 	return slices.Compact(segments), nil
@@ -158,33 +158,33 @@ func (f Files) withArchived(dir string, entries []fs.DirEntry, segments []string
 
 // RetiredFile returns the statement by which a file of a trail was removed that is no
 // segment; nil: no statement says so. It does not check who has signed it.
-func (f Files) RetiredFile(trail, name string) (*Statement, error) {
+func (f Files) RetiredFile(trail, name string) (*RetentionNote, error) {
 	r, err := f.retention(trail, nil)
 	if err != nil {
 		return nil, err
 	}
-	if s := r.about(name); s != nil && s.Act == Retired {
+	if s := r.noteOf(name); s != nil && s.Act == Retired {
 		return s, nil
 	}
 	return nil, nil //nolint:nilnil // no statement is no fault
 }
 
-// StoredFile is a file of a trail that is no segment.
-type StoredFile struct {
+// AttachedFile is a file of a trail that is no segment.
+type AttachedFile struct {
 	Path  string // where it would lie if the trail was not archived
 	Bytes int64
 	Time  time.Time // of its last change; when it was archived, if it was
 }
 
 // Below lists the files in a directory of a trail, in archives, too.
-func (f Files) Below(trail, dir string) (list []StoredFile, err error) {
+func (f Files) Below(trail, dir string) (list []AttachedFile, err error) {
 	entries, err := f.ReadDir(filepath.Join(trail, dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			list = append(list, StoredFile{filepath.Join(trail, dir, e.Name()), info.Size(), info.ModTime()})
+			list = append(list, AttachedFile{filepath.Join(trail, dir, e.Name()), info.Size(), info.ModTime()})
 		}
 	}
 	r, err := f.retention(trail, nil)
@@ -195,9 +195,9 @@ func (f Files) Below(trail, dir string) (list []StoredFile, err error) {
 		s := &r.list[i]
 		for _, file := range s.Files {
 			path := filepath.Join(trail, filepath.FromSlash(file.Name))
-			here := slices.ContainsFunc(list, func(l StoredFile) bool { return l.Path == path })
-			if s.Act == Archived && r.about(file.Name) == s && strings.HasPrefix(file.Name, dir+"/") && !here {
-				list = append(list, StoredFile{path, file.Bytes, s.Time})
+			here := slices.ContainsFunc(list, func(l AttachedFile) bool { return l.Path == path })
+			if s.Act == Archived && r.noteOf(file.Name) == s && strings.HasPrefix(file.Name, dir+"/") && !here {
+				list = append(list, AttachedFile{path, file.Bytes, s.Time})
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func (f Files) Archive(segment string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if s := r.about(filepath.Base(segment)); s != nil && s.Act == Archived {
+	if s := r.noteOf(filepath.Base(segment)); s != nil && s.Act == Archived {
 		return s.To, nil
 	}
 	return "", nil

@@ -59,8 +59,8 @@ const (
 // more.
 const abandoned = "abandoned"
 
-// Statement says what became of records or files of a trail.
-type Statement struct {
+// RetentionNote says what became of records or files of a trail.
+type RetentionNote struct {
 	Trail  string // the name of the trail's directory
 	Number uint64 // of the statement, from 1
 	Before string // hash of the statement before, in hexadecimal
@@ -93,18 +93,18 @@ type StatedFile struct {
 }
 
 // Whole reports whether the statement is about all records that the trail had left.
-func (s *Statement) Whole() bool { return s.End != "" }
+func (s *RetentionNote) Whole() bool { return s.End != "" }
 
-func (s *Statement) hasRecords() bool { return s.From > 0 }
+func (s *RetentionNote) hasRecords() bool { return s.From > 0 }
 
 const (
 	retentionHeader = keyName + " retention/"
-	// mostFiles bounds the files of one statement: a note has an end.
-	mostFiles = 2000
+	// maxNoteFiles bounds the files of one statement: a note has an end.
+	maxNoteFiles = 2000
 )
 
 // text returns the text to sign.
-func (s *Statement) text() string {
+func (s *RetentionNote) text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("%s%s", retentionHeader, s.Trail)
@@ -152,27 +152,27 @@ func (f StatedFile) String() string {
 	return out
 }
 
-var errNoStatement = errors.New("it is no statement about what became of records")
+var errNoRetentionNote = errors.New("it is no statement about what became of records")
 
-// parseStatement parses the text of a note.
-func parseStatement(text string) (s Statement, err error) {
+// parseRetentionNote parses the text of a note.
+func parseRetentionNote(text string) (s RetentionNote, err error) {
 	header, rest, _ := strings.Cut(text, "\n")
 	trail, ok := strings.CutPrefix(header, retentionHeader)
 	if !ok || !trailName().MatchString(trail) {
-		return s, errNoStatement
+		return s, errNoRetentionNote
 	}
 	s.Trail = trail
 	for line := range strings.SplitSeq(strings.TrimSuffix(rest, "\n"), "\n") {
 		word, value, _ := strings.Cut(line, " ")
 		if err := s.take(word, value); err != nil {
-			return s, fmt.Errorf("%w: %q: %v", errNoStatement, word, err)
+			return s, fmt.Errorf("%w: %q: %v", errNoRetentionNote, word, err)
 		}
 	}
 	return s, s.consistent()
 }
 
 // take takes in one line. Unknown ones have no meaning, as C2SP allows for notes.
-func (s *Statement) take(word, value string) (err error) {
+func (s *RetentionNote) take(word, value string) (err error) {
 	switch word {
 	case "number":
 		s.Number, err = strconv.ParseUint(value, 10, 63)
@@ -205,7 +205,7 @@ func (s *Statement) take(word, value string) (err error) {
 }
 
 // takeState takes in a line about the state of the trail behind the records.
-func (s *Statement) takeState(word, value string) (err error) {
+func (s *RetentionNote) takeState(word, value string) (err error) {
 	switch word {
 	case "records":
 		from, through, _ := strings.Cut(value, " ")
@@ -291,32 +291,32 @@ func plainName(name string) bool {
 }
 
 // consistent holds the parts of a statement to each other.
-func (s *Statement) consistent() error {
+func (s *RetentionNote) consistent() error {
 	switch {
 	case s.Number == 0, s.Act != Archived && s.Act != Retired, s.Time.IsZero():
-		return errNoStatement
+		return errNoRetentionNote
 	case s.End != "" && s.End != closed && s.End != abandoned:
-		return errNoStatement
+		return errNoRetentionNote
 	case (s.Act == Archived) != (s.To != ""):
-		return errNoStatement
+		return errNoRetentionNote
 	case !s.hasRecords():
 		if len(s.Segments) > 0 || s.End != "" {
-			return errNoStatement
+			return errNoRetentionNote
 		}
 		return nil
 	case s.Through+1 < s.From, bits.OnesCount64(s.Through) != len(s.tree.roots):
-		return errNoStatement
+		return errNoRetentionNote
 	}
 	s.tree.n = s.Through
 	if s.tree.root() != s.Root {
-		return fmt.Errorf("%w: its subtrees have another root", errNoStatement)
+		return fmt.Errorf("%w: its subtrees have another root", errNoRetentionNote)
 	}
 	if !slices.IsSortedFunc(s.Segments, func(a, b StatedFile) int { return strings.Compare(a.Name, b.Name) }) {
-		return errNoStatement
+		return errNoRetentionNote
 	}
 	for _, f := range slices.Concat(s.Segments, s.Files) {
 		if (s.Act == Archived) != (f.StoredSHA256 != "") {
-			return errNoStatement
+			return errNoRetentionNote
 		}
 	}
 	return nil
@@ -328,23 +328,23 @@ func noteHash(msg []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// noStatement is the hash in the first statement.
-func noStatement() string { o := origin(); return string(o[:]) }
+// firstNoteHash is the hash in the first statement.
+func firstNoteHash() string { o := origin(); return string(o[:]) }
 
-// parseStatements parses a file of statements, up to the first that does not follow the
+// parseRetentionNotes parses a file of statements, up to the first that does not follow the
 // one before it, or that none of the keys for its trail has signed; keys is nil for a
 // reader that does not verify. good is how many bytes are sound. The error is about
 // the first statement that is not. A last one that a crash has torn is none.
-func parseStatements(data []byte, keys func(trailKey string) []string) (list []Statement, good int64, last string, err error) {
+func parseRetentionNotes(data []byte, keys func(trailKey string) []string) (list []RetentionNote, good int64, last string, err error) {
 	notes, _ := splitNotes(data)
-	last = noStatement()
+	last = firstNoteHash()
 	for _, msg := range notes {
-		s, err := parseStatement(noteText(msg))
+		s, err := parseRetentionNote(noteText(msg))
 		if err != nil {
 			return list, good, last, err
 		}
 		if s.Number != uint64(len(list))+1 || s.Before != last {
-			return list, good, last, fmt.Errorf("%w: it does not follow the one before it", errNoStatement)
+			return list, good, last, fmt.Errorf("%w: it does not follow the one before it", errNoRetentionNote)
 		}
 		if keys != nil {
 			if err := signedBy(msg, keys(s.Key)); err != nil {
@@ -356,7 +356,7 @@ func parseStatements(data []byte, keys func(trailKey string) []string) (list []S
 	rest, gaps := data[good:], bytes.Count(data[good:], []byte("\n\n"))
 	torn := bytes.HasPrefix(rest, []byte(retentionHeader)) && gaps < 2 // perhaps within its signature
 	if !torn && gaps > 0 && keys != nil {
-		return list, good, last, fmt.Errorf("%w: what comes behind it is none", errNoStatement)
+		return list, good, last, fmt.Errorf("%w: what comes behind it is none", errNoRetentionNote)
 	}
 	return list, good, last, nil
 }

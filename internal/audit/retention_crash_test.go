@@ -138,7 +138,7 @@ func TestWhatIsLeftOfARetiredTrailRemovesNoOther(t *testing.T) {
 	}
 	said := mustRead(t, filepath.Join(a.trail, retentionFile)) + "\n\n"
 	for says, text := range map[string]string{"of another trail": said, "that was changed": strings.ReplaceAll(said, name, other)} {
-		going := filepath.Join(a.dir, goingPrefix+other)
+		going := filepath.Join(a.dir, removalPrefix+other)
 		if err := errors.Join(os.Mkdir(going, 0o700), os.WriteFile(filepath.Join(going, retentionFile), []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestWhatIsLeftOfARetiredTrailRemovesNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	going, there := filepath.Join(a.dir, goingPrefix+name), filepath.Join(a.to, name)
+	going, there := filepath.Join(a.dir, removalPrefix+name), filepath.Join(a.to, name)
 	saved := filepath.Join(t.TempDir(), "saved")
 	if err := errors.Join(os.CopyFS(saved, os.DirFS(there)), os.CopyFS(going, os.DirFS(a.trail))); err != nil {
 		t.Fatal(err)

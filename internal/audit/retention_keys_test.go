@@ -37,12 +37,12 @@ func TestAnArchiveThatIsAwayIsNoTampering(t *testing.T) {
 	// What the statement says is held against the later trail all the same.
 	stated := filepath.Join(old, retentionFile)
 	notes, _ := splitNotes([]byte(mustRead(t, stated) + "\n\n"))
-	s, err := parseStatement(noteText(notes[0]))
+	s, err := parseRetentionNote(noteText(notes[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
 	k.Close()
-	change(t, stated, signStatement(t, s, keep(t, dir), func(s *Statement) { s.End = abandoned }))
+	change(t, stated, signStatement(t, s, keep(t, dir), func(s *RetentionNote) { s.End = abandoned }))
 	if r := verified(t, Files{}, dir); r.Status != Tampered || r.Fault.Reason != Contradicted {
 		t.Errorf("another end: %+v, %v", r, r.Fault)
 	}
@@ -52,7 +52,7 @@ func TestAnArchiveThatIsAwayIsNoTampering(t *testing.T) {
 	}
 	one(t, dir)
 	k = keep(t, dir)
-	if m, err := k.RetireArchived(filepath.Base(old)); err != nil || !m.Gone {
+	if m, err := k.RetireArchived(filepath.Base(old)); err != nil || !m.Removed {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	report, err := Verify(old, VerifyOptions{})

@@ -110,7 +110,7 @@ func TestAnArchivedTrailIsReadFromBothPlaces(t *testing.T) {
 	if c, _, err := Covering(a.trail, 120); err != nil || c.Size < 120 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	p, err := NewGrowing(a.trail, "").Advance(t.Context())
+	p, err := NewIncrementalVerifier(a.trail, "").Advance(t.Context())
 	if err != nil || !p.Whole || p.Report.Status != OK || p.Report.Records != 250 {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -218,7 +218,7 @@ func TestAStatementCannotBeForgedMovedRepeatedOrLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes, _ := splitNotes(good)
-	first, err := parseStatement(noteText(notes[0]))
+	first, err := parseRetentionNote(noteText(notes[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestAStatementCannotBeForgedMovedRepeatedOrLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine := func(change func(*Statement)) []byte { // with the right key, as nothing but tipstaff can
+	mine := func(change func(*RetentionNote)) []byte { // with the right key, as nothing but tipstaff can
 		return signStatement(t, first, keep(t, a.dir), change)
 	}
 	for _, c := range []struct {
@@ -249,13 +249,13 @@ func TestAStatementCannotBeForgedMovedRepeatedOrLeftOut(t *testing.T) {
 			}
 			return append(msg, '\n')
 		}, Tampered},
-		{"of a later number", func() []byte { return mine(func(s *Statement) { s.Number = 2 }) }, Tampered},
-		{"after another one", func() []byte { return mine(func(s *Statement) { s.Before = strings.Repeat("a", 64) }) }, Tampered},
+		{"of a later number", func() []byte { return mine(func(s *RetentionNote) { s.Number = 2 }) }, Tampered},
+		{"after another one", func() []byte { return mine(func(s *RetentionNote) { s.Before = strings.Repeat("a", 64) }) }, Tampered},
 		{"of more records than there were", func() []byte {
-			return mine(func(s *Statement) { s.tree.add([]byte("{}")); s.Through, s.Root = s.tree.n, s.tree.root() })
+			return mine(func(s *RetentionNote) { s.tree.add([]byte("{}")); s.Through, s.Root = s.tree.n, s.tree.root() })
 		}, Tampered},
 		{"of other records", func() []byte {
-			return mine(func(s *Statement) { s.tree.roots[0][0] ^= 1; s.Root = s.tree.root() })
+			return mine(func(s *RetentionNote) { s.tree.roots[0][0] ^= 1; s.Root = s.tree.root() })
 		}, Tampered},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestAStatementCannotBeForgedMovedRepeatedOrLeftOut(t *testing.T) {
 }
 
 // signStatement makes a statement with a Keeper's key.
-func signStatement(t *testing.T, s Statement, k *Keeper, change func(*Statement)) []byte {
+func signStatement(t *testing.T, s RetentionNote, k *Keeper, change func(*RetentionNote)) []byte {
 	t.Helper()
 	defer k.Close()
 	s.tree.roots = slices.Clone(s.tree.roots)
@@ -298,7 +298,7 @@ func TestAServerGoesOnWhileWhatItSealedIsArchivedAndRetired(t *testing.T) {
 		for i := range n {
 			appendAll(t, trail, Record{Event: CommandStart, What: What{Argv: []string{"echo", fmt.Sprint(i)}}})
 		}
-		if err := trail.keep(""); err != nil {
+		if err := trail.syncAndSign(""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -317,7 +317,7 @@ func TestAServerGoesOnWhileWhatItSealedIsArchivedAndRetired(t *testing.T) {
 	if _, err := k.Retire(name, segmentFile(trail.number)); err == nil {
 		t.Error("the segment that is being written was retired")
 	}
-	growing := NewGrowing(trail.Path(), "")
+	growing := NewIncrementalVerifier(trail.Path(), "")
 	look := func(want uint64) {
 		t.Helper()
 		if p, err := growing.Advance(t.Context()); err != nil || p.Report.Status != OK || p.Report.Records != want || !p.Whole {
@@ -442,11 +442,11 @@ func TestADeadServersTrailIsRetiredWhenItIsSilent(t *testing.T) {
 	}
 	notes, _ := splitNotes(data)
 	change(t, marks, data[:len(data)-len(notes[len(notes)-1])-1]) // it had no time to sign its end
-	stocks, err := Stocks(dir, time.Now())
+	stocks, err := Inventories(dir, time.Now())
 	if err != nil || len(stocks) != 1 || stocks[0].Ended {
 		t.Fatalf("%+v, %v", stocks, err)
 	}
-	if stocks, err = Stocks(dir, time.Now().Add(2*silence)); err != nil || !stocks[0].Ended || stocks[0].Last.IsZero() || stocks[0].Bytes == 0 {
+	if stocks, err = Inventories(dir, time.Now().Add(2*silence)); err != nil || !stocks[0].Ended || stocks[0].Last.IsZero() || stocks[0].Bytes == 0 {
 		t.Fatalf("%+v, %v", stocks, err)
 	}
 	if m, err := keep(t, dir).Retire(filepath.Base(path), ""); err != nil || !m.Whole {
@@ -466,8 +466,8 @@ func TestOneKeeperAtATime(t *testing.T) {
 	}
 	k.Close()
 	keep(t, dir)
-	if Swept(dir).IsZero() || !Swept(t.TempDir()).IsZero() {
-		t.Error(Swept(dir))
+	if LastSweep(dir).IsZero() || !LastSweep(t.TempDir()).IsZero() {
+		t.Error(LastSweep(dir))
 	}
 }
 

@@ -38,11 +38,11 @@ func (k *Keeper) retire(trail, last string, archives bool) (m Moved, err error) 
 	if err != nil {
 		return m, err
 	}
-	s, err := k.statement(t, Retired)
+	s, err := k.newNote(t, Retired)
 	if err != nil {
 		return m, err
 	}
-	names, err := k.leave(t, &s, last)
+	names, err := k.describeRange(t, &s, last)
 	if err != nil || !s.hasRecords() {
 		return m, err
 	}
@@ -60,13 +60,13 @@ func (k *Keeper) retire(trail, last string, archives bool) (m Moved, err error) 
 		return m, err
 	}
 	if m.Whole && (archives || len(stated.archived()) == 0) {
-		m.Gone = true
+		m.Removed = true
 		return m, k.retireWhole(t, &s, &m)
 	}
 	if m.Whole && len(names) == 0 {
 		return m, nil // all of it lies in an archive
 	}
-	if err := k.say(filepath.Join(t.Path, retentionFile), &s); err != nil {
+	if err := k.writeNote(filepath.Join(t.Path, retentionFile), &s); err != nil {
 		return m, err
 	}
 	return m, removeStated(t.Path, s.Segments)
@@ -74,28 +74,28 @@ func (k *Keeper) retire(trail, last string, archives bool) (m Moved, err error) 
 
 // retireWhole removes the directory of a trail. It first gets a name that no reader
 // looks at, so that no reader meets half a trail.
-func (k *Keeper) retireWhole(t TrailFiles, s *Statement, m *Moved) error {
-	s.From, s.First = 1, s.whenBegun(t)
+func (k *Keeper) retireWhole(t TrailFiles, s *RetentionNote, m *Moved) error {
+	s.From, s.First = 1, s.firstTime(t)
 	m.Bytes = max(m.Bytes, treeBytes(t.Path))
 	register := filepath.Join(k.dir, retiredFile)
-	before, err := k.heard(register)
+	before, err := k.noteFile(register)
 	if err != nil {
 		return err
 	}
 	if root, already := before.trails[s.Trail]; !already || root != s.Root {
-		if err := k.say(register, s); err != nil {
+		if err := k.writeNote(register, s); err != nil {
 			return err
 		}
 	}
-	going := filepath.Join(k.dir, goingPrefix+s.Trail)
-	if err := os.Rename(t.Path, going); err != nil {
+	dir := filepath.Join(k.dir, removalPrefix+s.Trail)
+	if err := os.Rename(t.Path, dir); err != nil {
 		return err
 	}
-	return k.finishGoing(going)
+	return k.finishRemoval(dir)
 }
 
-// whenBegun is the time of the first record of a trail of which a part may be gone.
-func (s *Statement) whenBegun(t TrailFiles) (at time.Time) {
+// firstTime is the time of the first record of a trail of which a part may be gone.
+func (s *RetentionNote) firstTime(t TrailFiles) (at time.Time) {
 	at = s.First
 	if r, err := t.in.retention(t.Path, nil); err == nil {
 		for _, old := range r.list {
@@ -107,32 +107,32 @@ func (s *Statement) whenBegun(t TrailFiles) (at time.Time) {
 	return at
 }
 
-// goingPrefix begins the names of directories that are being removed.
-const goingPrefix = ".retired-"
+// removalPrefix begins the names of directories that are being removed.
+const removalPrefix = ".retired-"
 
-// finishGoing removes a trail that was retired, and what lies of it in archives. It
+// finishRemoval removes a trail that was retired, and what lies of it in archives. It
 // removes nothing if no statement says that it was retired, or if it cannot believe what
 // is said.
-func (k *Keeper) finishGoing(going string) error {
-	register, err := k.heard(filepath.Join(k.dir, retiredFile))
+func (k *Keeper) finishRemoval(dir string) error {
+	register, err := k.noteFile(filepath.Join(k.dir, retiredFile))
 	if err != nil {
-		return fmt.Errorf("cannot remove %s: %w", going, err)
+		return fmt.Errorf("cannot remove %s: %w", dir, err)
 	}
-	name := strings.TrimPrefix(filepath.Base(going), goingPrefix)
+	name := strings.TrimPrefix(filepath.Base(dir), removalPrefix)
 	if _, said := register.trails[name]; !said {
-		return fmt.Errorf("cannot remove %s: no statement says that it was retired; if it is a trail, give it its name back: %s", going, name)
+		return fmt.Errorf("cannot remove %s: no statement says that it was retired; if it is a trail, give it its name back: %s", dir, name)
 	}
-	r, err := Files{}.retention(going, k.trust.after)
+	r, err := Files{}.retention(dir, k.trust.after)
 	if err == nil {
 		err = r.err
 	}
 	if err != nil {
-		return fmt.Errorf("cannot remove %s: %w", going, err)
+		return fmt.Errorf("cannot remove %s: %w", dir, err)
 	}
 	for i := range r.list {
 		s := &r.list[i]
 		if s.Trail != name {
-			return fmt.Errorf("cannot remove %s: %w", going, errNoStatement) // of another trail
+			return fmt.Errorf("cannot remove %s: %w", dir, errNoRetentionNote) // of another trail
 		}
 		if s.Act != Archived {
 			continue
@@ -144,7 +144,7 @@ func (k *Keeper) finishGoing(going string) error {
 			return err
 		}
 	}
-	return os.RemoveAll(going)
+	return os.RemoveAll(dir)
 }
 
 // RetireFiles removes files of a trail that are no records, as recordings; the names
@@ -162,7 +162,7 @@ func (k *Keeper) retireFiles(trail string, names []string, m *Moved) error {
 	if err != nil {
 		return err
 	}
-	s, err := k.statement(t, Retired)
+	s, err := k.newNote(t, Retired)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (k *Keeper) retireFiles(trail string, names []string, m *Moved) error {
 		return nil
 	}
 	files := s.Files
-	if err := k.sayAll(filepath.Join(t.Path, retentionFile), &s); err != nil {
+	if err := k.writeNotes(filepath.Join(t.Path, retentionFile), &s); err != nil {
 		return err
 	}
 	return removeStated(t.Path, files)
@@ -201,8 +201,8 @@ func (k *Keeper) Mend() error {
 	for _, e := range entries {
 		switch path := filepath.Join(k.dir, e.Name()); {
 		case !e.IsDir():
-		case strings.HasPrefix(e.Name(), goingPrefix):
-			errs = append(errs, k.finishGoing(path))
+		case strings.HasPrefix(e.Name(), removalPrefix):
+			errs = append(errs, k.finishRemoval(path))
 		case IsTrail(path):
 			errs = append(errs, k.mendTrail(path))
 		}
@@ -222,7 +222,7 @@ func (k *Keeper) mendTrail(path string) error {
 		s := &r.list[i]
 		for _, f := range slices.Concat(s.Segments, s.Files) {
 			name := filepath.Join(path, filepath.FromSlash(f.Name))
-			if r.about(f.Name) != s {
+			if r.noteOf(f.Name) != s {
 				continue
 			}
 			if _, err := os.Lstat(name); err != nil {
@@ -245,7 +245,7 @@ func (k *Keeper) mendTrail(path string) error {
 }
 
 // isStored reports whether a file lies in its archive as it was stated.
-func isStored(s *Statement, f StatedFile) bool {
+func isStored(s *RetentionNote, f StatedFile) bool {
 	at := filepath.Join(s.To, s.Trail, filepath.FromSlash(f.Name))
 	for _, end := range []string{".zst", ""} {
 		if sum, err := (Files{}).sumOf(at+end, f.StoredBytes); err == nil {

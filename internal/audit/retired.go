@@ -15,14 +15,14 @@ const retiredFile = "retired"
 
 // RetiredTrails returns the statements about the trails that were removed from a
 // directory, the oldest first, without a look at their signatures.
-func (f Files) RetiredTrails(dir string) ([]Statement, error) {
+func (f Files) RetiredTrails(dir string) ([]RetentionNote, error) {
 	list, _, err := f.retired(dir, nil)
 	return list, err
 }
 
 // retired reads the statements about removed trails. wrong is about the first one that
 // cannot be believed.
-func (f Files) retired(dir string, keys func(string) []string) (list []Statement, wrong, err error) {
+func (f Files) retired(dir string, keys func(string) []string) (list []RetentionNote, wrong, err error) {
 	data, err := f.readText(filepath.Join(dir, retiredFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -33,10 +33,10 @@ func (f Files) retired(dir string, keys func(string) []string) (list []Statement
 	if err != nil {
 		return nil, nil, err
 	}
-	list, _, _, wrong = parseStatements(data, keys)
+	list, _, _, wrong = parseRetentionNotes(data, keys)
 	for i := range list {
 		if list[i].Act != Retired || !list[i].Whole() {
-			return list[:i], errNoStatement, nil
+			return list[:i], errNoRetentionNote, nil
 		}
 	}
 	return list, wrong, nil
@@ -53,20 +53,20 @@ func (v *verification) removed(r retirements) (reports []TrailReport) {
 	file := filepath.Join(r.dir, retiredFile)
 	for i, s := range r.list {
 		path := filepath.Join(r.dir, s.Trail)
-		if v.there[path] {
+		if v.present[path] {
 			continue
 		}
 		one := TrailReport{
 			Path: path, Status: OK, Records: s.Through, First: s.First, Last: s.Last,
-			Key: s.Key, Signed: s.Through, Closed: s.End == closed, Retained: &Retained{[]Statement{s}},
+			Key: s.Key, Signed: s.Through, Closed: s.End == closed, Retained: &Retained{[]RetentionNote{s}},
 		}
 		blame := func(why Reason) {
 			one.Status, one.Fault = Tampered, &Fault{Reason: why, Seq: s.Through + 1, File: file, Line: 1}
 		}
-		if last[s.Trail] == i && slices.ContainsFunc(v.said[path], func(p predecessor) bool { return p.denies(&s) }) {
+		if last[s.Trail] == i && slices.ContainsFunc(v.claims[path], func(p predecessor) bool { return p.denies(&s) }) {
 			blame(Contradicted)
 		}
-		for _, msg := range v.kept.of(path) {
+		for _, msg := range v.kept.take(path) {
 			if s.contradicts(msg) {
 				blame(RolledBack)
 			}
@@ -82,7 +82,7 @@ func (v *verification) removed(r retirements) (reports []TrailReport) {
 
 // contradicts reports whether a checkpoint that was kept elsewhere is not of the
 // records of which the statement speaks, or of more.
-func (s *Statement) contradicts(msg []byte) bool {
+func (s *RetentionNote) contradicts(msg []byte) bool {
 	known, err := verifiers(s.Key)
 	if err != nil {
 		return true

@@ -5,7 +5,7 @@ import "time"
 // Signed is how far a trail is covered by checkpoints.
 type Signed struct {
 	Records uint64    // that the last checkpoint covers
-	Time    time.Time // of that checkpoint
+	Time    time.Time // trail that checkpoint
 	Written uint64    // records on the trail
 	Steps   uint64    // how often the clock was set, as records say
 }

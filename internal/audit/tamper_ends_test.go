@@ -133,7 +133,7 @@ func endsOfServers(g *ground) (all []tampering) {
 			switch {
 			case left == len(notes)-1: // a death may have left that; only the next trail knows better
 				c.tornAlone = true
-			case of.trail == g.server && bareIn(notes[left-1]) > mostBareSeen: // how often it signs is the machine's
+			case of.trail == g.server && bareIn(notes[left-1]) > maxUncoveredSeen: // how often it signs is the machine's
 				c.alone, c.whole = Unsigned, Unsigned
 			}
 			all = append(all, c)

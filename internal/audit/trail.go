@@ -64,28 +64,28 @@ type Trail struct {
 	key      *Key
 	encoders sync.Pool // of *encoder
 
-	mu      sync.Mutex
-	file    file
-	number  int          // number of the file
-	retired []segmentEnd // previous files that are not on the disk yet
-	seals   []point      // ends of files that are on the disk and not signed yet
-	line    []byte       // buffer for the line that is being written
-	seq     uint64       // of the last record
-	last    time.Time    // of the last record
-	prev    digest       // hash of the last record
-	tree    tree         // over all records
-	good    int64        // end of the last record in the file
-	began   time.Time    // of the first record in the file
-	torn    bool         // the file may contain bytes beyond good
-	unsync  error        // why the last sync or checkpoint failed; nil if it succeeded
-	closed  bool
-	ending  bool // nothing but the last record may come; see end
-	ended   bool // it has come
-	late    *late
+	mu           sync.Mutex
+	file         file
+	number       int          // number of the file
+	retired      []segmentEnd // previous files that are not on the disk yet
+	seals        []treeHead   // ends of files that are on the disk and not signed yet
+	line         []byte       // buffer for the line that is being written
+	seq          uint64       // of the last record
+	last         time.Time    // of the last record
+	prev         digest       // hash of the last record
+	tree         tree         // over all records
+	good         int64        // end of the last record in the file
+	began        time.Time    // of the first record in the file
+	torn         bool         // the file may contain bytes beyond good
+	syncErr      error        // why the last sync or checkpoint failed; nil if it succeeded
+	closed       bool
+	ending       bool // nothing but the last record may come; see end
+	ended        bool // it has come
+	overdueWrite *checkpointWrite
 
-	bare  time.Time // no record before is without a checkpoint on the disk; zero: none is without
-	clock clock
-	steps uint64 // records that say that the clock was set
+	uncovered time.Time // no record before is without a checkpoint on the disk; zero: none is without
+	clock     clock
+	steps     uint64 // records that say that the clock was set
 
 	commit  sync.Mutex
 	wake    *sync.Cond // signalled after a sync
@@ -94,9 +94,9 @@ type Trail struct {
 	begun   bool       // what a trail has from its beginning is on the disk
 	keyFile *os.File   // its copy of the public key, open until then
 
-	keeping turn
-	marks   marks // the checkpoints; guarded by keeping
-	signed  atomic.Pointer[Signed]
+	signing     chanMutex
+	checkpoints checkpointFile // the checkpoints; guarded by keeping
+	signed      atomic.Pointer[Signed]
 
 	dirty chan struct{} // signals that there is something to sync; capacity 1
 	quit  chan struct{} // closed by Close
@@ -123,7 +123,7 @@ func Create(dir string, o Options) (*Trail, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot create a trail: %w", err)
 	}
-	go t.keepSynced()
+	go t.syncLoop()
 	return t, nil
 }
 
@@ -137,7 +137,7 @@ func newTrail(dir string, o Options) (*Trail, error) {
 		return nil, err
 	}
 	t := &Trail{
-		path: path, opts: o, key: key, number: 1, keeping: make(turn, 1), prev: origin(), clock: clock{since: o.since},
+		path: path, opts: o, key: key, number: 1, signing: make(chanMutex, 1), prev: origin(), clock: clock{since: o.since},
 		dirty: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	t.wake = sync.NewCond(&t.commit)
@@ -159,10 +159,10 @@ func (t *Trail) makeFiles(dir string) (err error) {
 	if _, err := t.keyFile.WriteString(t.key.Public + "\n"); err != nil {
 		return err
 	}
-	if t.marks.file, err = t.opts.open(filepath.Join(t.path, checkpointsFile)); err != nil {
+	if t.checkpoints.file, err = t.opts.open(filepath.Join(t.path, checkpointsFile)); err != nil {
 		return err
 	}
-	claim(t.marks.file)
+	claim(t.checkpoints.file)
 	if t.file, err = t.opts.open(filepath.Join(t.path, FirstSegment)); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (t *Trail) makeFiles(dir string) (err error) {
 	if err := register(dir, t.name()); err != nil {
 		return err
 	}
-	if err := t.writeMark(t.point(), "", before...); err != nil {
+	if err := t.writeCheckpoint(t.treeHead(), "", before...); err != nil {
 		return err
 	}
 	unregister(dir, before...)
@@ -183,7 +183,7 @@ func (t *Trail) makeFiles(dir string) (err error) {
 // discard removes a trail that could not be begun.
 func (t *Trail) discard() {
 	_ = t.keyFile.Close() // nil is an error
-	for _, f := range []file{t.marks.file, t.file} {
+	for _, f := range []file{t.checkpoints.file, t.file} {
 		if f != nil {
 			_ = f.Close()
 		}
@@ -254,7 +254,7 @@ func (t *Trail) add(e Event, members []byte) (seq uint64, err error) {
 	raw := t.opts.Clock()
 	if t.overdue(raw) {
 		t.mu.Unlock()
-		err := t.catchUp()
+		err := t.writeOverdue()
 		t.mu.Lock()
 		if err != nil {
 			return 0, err
@@ -322,8 +322,8 @@ func (t *Trail) write(members []byte, raw time.Time) error {
 	switch {
 	case t.closed:
 		return ErrClosed
-	case t.unsync != nil:
-		return fmt.Errorf("the disk did not take the records before: %w", t.unsync)
+	case t.syncErr != nil:
+		return fmt.Errorf("the disk did not take the records before: %w", t.syncErr)
 	}
 	if err := t.mend(); err != nil {
 		return err
@@ -351,8 +351,8 @@ func (t *Trail) write(members []byte, raw time.Time) error {
 	}
 	t.seq, t.last, t.prev, t.good = t.seq+1, at, hash, t.good+int64(len(line))
 	t.clock.follow(raw, now)
-	if t.bare.IsZero() {
-		t.bare = at
+	if t.uncovered.IsZero() {
+		t.uncovered = at
 	}
 	t.tree.add(line[:len(line)-1])
 	if t.opts.OnRecord != nil {
@@ -381,7 +381,7 @@ func (t *Trail) nextSegment() error {
 	if err != nil {
 		return nil //nolint:nilerr // the trail continues in the present file
 	}
-	t.retired = append(t.retired, segmentEnd{t.file, segmentFile(t.number), t.point()})
+	t.retired = append(t.retired, segmentEnd{t.file, segmentFile(t.number), t.treeHead()})
 	t.file, t.good, t.number = f, 0, t.number+1
 	return nil
 }

@@ -112,7 +112,7 @@ func isKey(key string) bool { return CheckPublic(key) == nil }
 type trust struct {
 	keys      []string // nil: the key that a trail itself names, because no better one is known
 	rotations []rotation
-	asked     bool // the verifier has named a key: lines without a signature will not do
+	explicit  bool // the verifier has named a key: lines without a signature will not do
 }
 
 // newTrust begins with the given public keys, separated by white space, or, if it is
@@ -136,7 +136,7 @@ func (f Files) newTrust(dir, public string) (t trust, err error) {
 
 // trustIn follows the statements in a directory of keys from the given keys on.
 func (f Files) trustIn(keys string, public []string, asked bool) (t trust, err error) {
-	t.keys, t.asked = public, asked
+	t.keys, t.explicit = public, asked
 	if _, err := verifiers(t.keys...); err != nil {
 		return t, err
 	}

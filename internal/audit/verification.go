@@ -15,25 +15,25 @@ type verification struct {
 	public  string
 	kept    keptNotes
 	trails  []TrailFiles
-	there   map[string]bool  // trails that are there, also those that are not verified
+	present map[string]bool  // trails that are there, also those that are not verified
 	trusted map[string]trust // by the directory that contains the keys
 
 	registers []retirements
-	said      map[string][]predecessor // by the path of the trail that it is said of
+	claims    map[string][]predecessor // by the path of the trail that it is said of
 }
 
 // retirements are what the statements about the removed trails of a directory say.
 type retirements struct {
 	dir   string
-	list  []Statement
+	list  []RetentionNote
 	wrong error // about the first one that cannot be believed
 }
 
 // choose takes the trails to verify out of those that are there.
 func (v *verification) choose(trails []TrailFiles, only func(trail string) bool) {
-	v.there = map[string]bool{}
+	v.present = map[string]bool{}
 	for _, t := range trails {
-		v.there[t.Path] = true
+		v.present[t.Path] = true
 		if only == nil || only(filepath.Base(t.Path)) {
 			v.trails = append(v.trails, t)
 		}
@@ -41,7 +41,7 @@ func (v *verification) choose(trails []TrailFiles, only func(trail string) bool)
 }
 
 // alone reports whether a path is that of a trail, of which nothing else is known.
-func (v *verification) alone(path string) bool { return len(v.there) == 1 && v.there[path] }
+func (v *verification) alone(path string) bool { return len(v.present) == 1 && v.present[path] }
 
 // trust is newTrust, once for each directory.
 func (v *verification) trust(above string) (trust, error) {
@@ -55,19 +55,19 @@ func (v *verification) trust(above string) (trust, error) {
 	return t, err
 }
 
-// listen reads what is said of the trails in path. They were listed before: what was
+// readClaims reads what is said of the trails in path. They were listed before: what was
 // retired before that is in a statement now.
-func (v *verification) listen(path string) error {
+func (v *verification) readClaims(path string) error {
 	for _, t := range v.trails {
 		if _, err := v.trust(filepath.Dir(t.Path)); err != nil {
 			return err
 		}
 	}
-	v.said, v.registers = nil, nil
+	v.claims, v.registers = nil, nil
 	if v.alone(path) {
 		return nil
 	}
-	v.said = v.in.sayings(v.trails, v.trusted)
+	v.claims = v.in.claims(v.trails, v.trusted)
 	for _, dir := range v.in.withRetired(path) {
 		keys, err := v.trust(dir)
 		if err != nil {
@@ -97,17 +97,17 @@ func (v *verification) check(path string) (reports []TrailReport, err error) {
 			return false
 		}
 		var one TrailReport
-		one, err = t.check(v.trusted[filepath.Dir(t.Path)], v.kept.of(t.Path), slices.Concat(v.said[t.Path], later[t.Path]))
+		one, err = t.check(v.trusted[filepath.Dir(t.Path)], v.kept.take(t.Path), slices.Concat(v.claims[t.Path], later[t.Path]))
 		if errors.Is(err, fs.ErrNotExist) && v.in.isGone(t.Path) { // retired just now
 			gone, err = gone+1, nil
-			delete(v.there, t.Path)
+			delete(v.present, t.Path)
 			return true
 		}
 		reports = append(reports, one)
 		return false
 	})
 	if err == nil && gone > 0 {
-		err = v.listen(path)
+		err = v.readClaims(path)
 	}
 	if err != nil {
 		return nil, err
@@ -135,12 +135,12 @@ func (v *verification) missing() (reports []TrailReport) {
 			retired[filepath.Join(r.dir, r.list[i].Trail)] = true
 		}
 	}
-	for path := range v.said {
+	for path := range v.claims {
 		dir := filepath.Dir(path)
-		if v.there[path] || retired[path] || unread[dir] || v.in.In != nil || v.in.isGone(filepath.Join(dir, keysDir, privateFile)) {
+		if v.present[path] || retired[path] || unread[dir] || v.in.In != nil || v.in.isGone(filepath.Join(dir, keysDir, privateFile)) {
 			continue
 		}
-		v.kept.of(path) // one word will do
+		v.kept.take(path) // one word will do
 		reports = append(reports, TrailReport{Path: path, Status: Tampered, Fault: &Fault{Reason: TrailGone, Seq: 1, File: path}})
 	}
 	slices.SortFunc(reports, func(a, b TrailReport) int { return strings.Compare(a.Path, b.Path) })
@@ -148,12 +148,12 @@ func (v *verification) missing() (reports []TrailReport) {
 }
 
 // end is what a statement about a whole trail says of its end.
-func (s *Statement) end() predecessor {
-	return predecessor{trail: s.Trail, seq: s.Through, hash: string(s.chain[:]), closed: s.End == closed, when: s.Time}
+func (s *RetentionNote) end() predecessor {
+	return predecessor{trail: s.Trail, seq: s.Through, hash: string(s.chain[:]), closed: s.End == closed, at: s.Time}
 }
 
 // denies reports whether what a later trail says of a trail's end does not fit the
 // statement about it. A server that was taken for dead may have gone on.
-func (p predecessor) denies(s *Statement) bool {
+func (p predecessor) denies(s *RetentionNote) bool {
 	return p.seq > s.Through || p.seq == s.Through && p.hash != string(s.chain[:]) || p.closed && (s.End != closed || p.seq != s.Through)
 }

@@ -82,14 +82,14 @@ func (f Files) verify(path string, o VerifyOptions) (report Report, err error) {
 	}
 	v := verification{in: f, public: o.Public, kept: kept, trusted: map[string]trust{}}
 	v.choose(trails, o.Only)
-	if err := v.listen(path); err != nil {
+	if err := v.readClaims(path); err != nil {
 		return report, err
 	}
 	if report.Trails, err = v.check(path); err != nil {
 		return report, err
 	}
 	if !v.alone(path) {
-		report.Trails = append(report.Trails, kept.rest(path)...)
+		report.Trails = append(report.Trails, kept.unmatched(path)...)
 	}
 	return report, nil
 }
@@ -165,32 +165,32 @@ func (f Files) list(dir string) (segments, below []string, err error) {
 // check verifies a trail with the keys that may have signed it, and the checkpoints
 // of it that were kept elsewhere.
 func (t TrailFiles) check(trusted trust, kept [][]byte, later []predecessor) (TrailReport, error) {
-	w, err := t.witness(trusted, kept)
+	w, err := t.checkpointVerifier(trusted, kept)
 	if err != nil {
 		return TrailReport{}, err
 	}
 	if w != nil {
-		w.later = later
+		w.claims = later
 	}
 	// What the checkpoints speak of may have been written since.
 	if segments, _, err := t.in.list(t.Path); err == nil {
 		t.Segments = segments
 	}
-	p, err := t.passing(trusted)
+	p, err := t.retiredRanges(trusted)
 	if err != nil {
 		return TrailReport{}, err
 	}
 	return t.verify(w, p)
 }
 
-// verify checks a trail's chain, and compares it with what its witness says;
-// nil: nothing. It passes over what statements speak of; nil: there are none.
-func (t TrailFiles) verify(w *witness, p *passing) (TrailReport, error) {
-	c := checker{in: t.in, report: TrailReport{Path: t.Path, Status: OK}, prev: origin(), witness: w, passing: p}
-	if done, err := c.begin(); done || err != nil {
+// verify checks a trail's chain, and compares it with its checkpoints;
+// nil: none. It passes over what statements speak of; nil: there are none.
+func (t TrailFiles) verify(checkpoints *checkpointVerifier, ranges *retiredRanges) (TrailReport, error) {
+	c := checker{in: t.in, report: TrailReport{Path: t.Path, Status: OK}, prev: origin(), checkpoints: checkpoints, retired: ranges}
+	if done, err := c.checkNotes(); done || err != nil {
 		return c.report, err
 	}
-	if len(t.Segments) == 0 && p == nil {
+	if len(t.Segments) == 0 && ranges == nil {
 		c.end = Fault{File: t.Path}
 		c.fail(Incomplete, Fault{Reason: NoSegment, Seq: 1, File: t.Path})
 		c.finish()
@@ -205,14 +205,14 @@ func (t TrailFiles) verify(w *witness, p *passing) (TrailReport, error) {
 			return c.report, err
 		}
 	}
-	c.leave(len(t.Segments))
+	c.finishSegments(len(t.Segments))
 	c.finish()
 	return c.report, nil
 }
 
 // checkSegment is checkFile for a segment that may be in an archive.
 func (c *checker) checkSegment(at Fault, last bool) error {
-	skip, err := c.enter(at.File)
+	skip, err := c.enterSegment(at.File)
 	if skip || err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (c *checker) checkSegment(at Fault, last bool) error {
 		at.Reason, err = ArchiveAltered, nil
 		c.fail(Tampered, at)
 	}
-	c.settle(at.File)
+	c.checkArchivedRange(at.File)
 	return err
 }
 
@@ -243,7 +243,7 @@ func (c *checker) checkFile(at Fault, last bool) error {
 		from = io.NewSectionReader(f, at.Offset, math.MaxInt64-at.Offset)
 	}
 	stop := make(chan struct{})
-	free := make(rooms, runtime.GOMAXPROCS(0)+1)
+	free := make(bufferPool, runtime.GOMAXPROCS(0)+1)
 	read := batches(from, free, stop)
 	defer func() {
 		close(stop)
@@ -251,9 +251,9 @@ func (c *checker) checkFile(at Fault, last bool) error {
 		}
 	}()
 	for b := range read {
-		use := <-b.seen
-		for i := range use.seen {
-			s := &use.seen[i]
+		use := <-b.checked
+		for i := range use.lines {
+			s := &use.lines[i]
 			c.check(s, at)
 			if s.reason == TooLong {
 				return nil
@@ -261,7 +261,7 @@ func (c *checker) checkFile(at Fault, last bool) error {
 			at.Line++
 			at.Offset += int64(s.size)
 		}
-		free.back(use)
+		free.put(use)
 		if c.batched != nil {
 			if err := c.batched(at); err != nil {
 				return err
@@ -275,7 +275,7 @@ func (c *checker) checkFile(at Fault, last bool) error {
 		case !errors.Is(b.err, io.EOF):
 			return b.err
 		default:
-			c.endFile(at, b.rest > 0, last)
+			c.endFile(at, b.partial > 0, last)
 		}
 	}
 	return nil

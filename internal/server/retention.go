@@ -61,7 +61,7 @@ func SweepOnce(s config.Settings, how string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTime)
 	defer cancel()
 	o := KeepOptions(s, how)
-	o.Unasked = true
+	o.Background = true
 	swept, err := retention.Sweep(ctx, o)
 	if err != nil {
 		log.Warn("cannot retire all that the settings do not keep", "error", err)

@@ -186,7 +186,7 @@ func (f *follower) output(out *spool.Output, quiet bool) (more bool, err error) 
 }
 
 // miss counts what of a piece is not kept.
-func (f *follower) miss(p spool.Piece) {
+func (f *follower) miss(p spool.Excerpt) {
 	f.lost += p.From - f.at
 	if p.Lost && p.From == f.at {
 		f.lost += max(1, p.Next-p.From-int64(len(p.Text)))

@@ -29,7 +29,7 @@ const (
 // trailView is what the page Trail shows.
 type trailView struct {
 	Source sourceView
-	Asked  query.Asked
+	Asked  query.Query
 	// Machine is whose copies are searched, where it is a fleet; "": all.
 	Machine string
 	Wrong   *query.FieldError // a field that cannot be read
@@ -66,7 +66,7 @@ func (s *Server) trail(w http.ResponseWriter, r *http.Request) error {
 	if v.Source.Fleet {
 		v.Machine = r.URL.Query().Get("machine")
 	}
-	v.Any = v.Asked != query.Asked{} || v.Machine != ""
+	v.Any = v.Asked != query.Query{} || v.Machine != ""
 	address := v.fields()
 	v.Newest = "/trail?" + address.Encode()
 	address.Set("format", "jsonl")
@@ -94,7 +94,7 @@ func (s *Server) showTrail(w http.ResponseWriter, r *http.Request, v *trailView,
 }
 
 // searchTrail reads one page of what is asked.
-func (s *Server) searchTrail(ctx context.Context, v *trailView, f *query.Filter, turn query.Turn) error {
+func (s *Server) searchTrail(ctx context.Context, v *trailView, f *query.Filter, turn query.PageRange) error {
 	done, err := s.study.read(ctx)
 	if err != nil {
 		return err
@@ -114,13 +114,13 @@ func (s *Server) searchTrail(ctx context.Context, v *trailView, f *query.Filter,
 	for i := range p.Lines {
 		v.Rows = append(v.Rows, s.rowOf(&p.Lines[len(p.Lines)-1-i])) // the newest first
 	}
-	v.Faults = p.Tally.Faults
+	v.Faults = p.Stats.Faults
 	v.turn(&p, turn)
 	return nil
 }
 
 // turn sets the links to the next pages.
-func (v *trailView) turn(p *query.Page, turn query.Turn) {
+func (v *trailView) turn(p *query.Page, turn query.PageRange) {
 	link := func(name string, c query.Cursor) string {
 		q := v.fields()
 		q.Set(name, c.String())
@@ -202,7 +202,7 @@ func recordLink(l *query.Line) string {
 
 // trailFields are the fields of the form, in their order, by the names of the
 // flags of audit search.
-func trailFields(a *query.Asked) []struct {
+func trailFields(a *query.Query) []struct {
 	name string
 	text *string
 } {
@@ -215,7 +215,7 @@ func trailFields(a *query.Asked) []struct {
 	}
 }
 
-func askedOf(q url.Values) (a query.Asked) {
+func askedOf(q url.Values) (a query.Query) {
 	for _, f := range trailFields(&a) {
 		*f.text = q.Get(f.name)
 	}
@@ -224,7 +224,7 @@ func askedOf(q url.Values) (a query.Asked) {
 }
 
 // fieldsOf returns the fields that are given.
-func fieldsOf(a query.Asked) url.Values {
+func fieldsOf(a query.Query) url.Values {
 	q := url.Values{}
 	for _, f := range trailFields(&a) {
 		if *f.text != "" {
@@ -255,7 +255,7 @@ func (s *Server) find(machine string) ([]query.Trail, error) {
 	return all, s.trails.unreadable(err)
 }
 
-func turnOf(q url.Values) (t query.Turn, err error) {
+func turnOf(q url.Values) (t query.PageRange, err error) {
 	if t.Before, err = query.ParseCursor(q.Get("before")); err == nil {
 		t.After, err = query.ParseCursor(q.Get("after"))
 	}

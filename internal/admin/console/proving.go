@@ -33,7 +33,7 @@ type proving struct {
 
 // proved is what is known of one trail.
 type proved struct {
-	growing  *audit.Growing // used by the one goroutine that verifies
+	growing  *audit.IncrementalVerifier // used by the one goroutine that verifies
 	progress audit.Progress
 	bytes    int64         // size of its records when progress was made
 	took     time.Duration // to read it from its beginning
@@ -155,7 +155,7 @@ func (p *proving) one(ctx context.Context, at site, t *query.Trail) {
 		return
 	}
 	if of.growing == nil || old {
-		of.growing = at.in.Growing(t.Path, "")
+		of.growing = at.in.IncrementalVerifier(t.Path, "")
 		began := time.Now()
 		defer func() {
 			of.took = time.Since(began)

@@ -6,14 +6,14 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// Deciding is a rule in one place of one policy.
-type Deciding struct {
+// DecidingRule is a rule in one place of one policy.
+type DecidingRule struct {
 	Rule, At     string
 	PolicySHA256 string // of the decision: the policy file and the settings
 }
 
-// Decided is how often a rule decided, and when last.
-type Decided struct {
+// DecisionCount is how often a rule decided, and when last.
+type DecisionCount struct {
 	N    int64
 	Last time.Time
 }
@@ -22,7 +22,7 @@ type Decided struct {
 // [maxNames] different ones, further ones are counted in none. The zero
 // DecidedBy is ready to use.
 type DecidedBy struct {
-	Rules map[Deciding]Decided
+	Rules map[DecidingRule]DecisionCount
 	Left  int64 // decisions that were counted in none
 }
 
@@ -36,9 +36,9 @@ func (d *DecidedBy) Add(r *audit.Record) {
 	if r.Decision.Rule == "" {
 		return
 	}
-	key := Deciding{r.Decision.Rule, r.Decision.At, r.Decision.PolicySHA256}
+	key := DecidingRule{r.Decision.Rule, r.Decision.At, r.Decision.PolicySHA256}
 	if d.Rules == nil {
-		d.Rules = map[Deciding]Decided{}
+		d.Rules = map[DecidingRule]DecisionCount{}
 	}
 	was, met := d.Rules[key]
 	if !met && len(d.Rules) >= maxNames {

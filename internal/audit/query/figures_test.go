@@ -105,7 +105,7 @@ func TestARuleIsCountedWithItsPlaceAndItsPolicy(t *testing.T) {
 	} {
 		d.Add(&r)
 	}
-	want := map[Deciding]Decided{
+	want := map[DecidingRule]DecisionCount{
 		{"policy/git/allow", "p.yaml:3", "x"}: {2, began().Add(time.Minute)},
 		{"policy/git/deny", "p.yaml:4", "x"}:  {1, began().Add(2 * time.Minute)},
 		{"policy/git/allow", "p.yaml:3", "y"}: {1, began().Add(3 * time.Minute)},

@@ -31,7 +31,7 @@ type Word struct {
 	Prefix bool
 }
 
-func (w Word) given() bool { return w.Text != "" || w.Prefix }
+func (w Word) isSet() bool { return w.Text != "" || w.Prefix }
 
 func (w Word) is(s string) bool {
 	return s == w.Text || w.Prefix && strings.HasPrefix(s, w.Text)
@@ -48,12 +48,12 @@ func (f *Filter) Match(r *audit.Record) bool {
 	return equal(f.Agent, r.Who.Agent) && equal(f.Task, r.Who.Task) &&
 		equal(f.Session, string(r.Who.Session)) && equal(f.Principal, r.Who.Principal) &&
 		equal(f.Code, string(r.Code)) && (equal(f.Command, string(r.Trace.CommandID)) || f.Command == string(r.Trace.Parent)) &&
-		(!f.Event.given() || f.Event.is(string(r.Event))) &&
+		(!f.Event.isSet() || f.Event.is(string(r.Event))) &&
 		(!f.Denied || refused(r)) &&
 		(!f.Recorded || r.Result != nil && r.Result.Recording != "") &&
 		(f.Since.IsZero() || !r.Time.Before(f.Since)) &&
 		(f.Until.IsZero() || r.Time.Before(f.Until)) &&
-		(!f.Cmd.given() || f.Cmd.inCommand(&r.What)) &&
+		(!f.Cmd.isSet() || f.Cmd.inCommand(&r.What)) &&
 		(f.Exit == nil || f.Exit.is(r.Result)) &&
 		(f.Seq == 0 || f.Seq == r.Seq)
 }

@@ -41,7 +41,7 @@ type Segment struct {
 func (t *Trail) File(path string) ([]byte, error) { return t.in.ReadFile(path) }
 
 // Below lists the files in a directory of the trail, as its recordings.
-func (t *Trail) Below(dir string) ([]audit.StoredFile, error) { return t.in.Below(t.Path, dir) }
+func (t *Trail) Below(dir string) ([]audit.AttachedFile, error) { return t.in.Below(t.Path, dir) }
 
 // Name is the name of the trail's directory: <start>-<pid>-<random>.
 func (t *Trail) Name() string {

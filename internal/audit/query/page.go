@@ -80,34 +80,34 @@ type Page struct {
 	// Reached is set if time ran out before the page was full: up to there
 	// everything was searched.
 	Reached time.Time
-	Tally   Tally
+	Stats   ReadStats
 }
 
-// Turn says which page to read: the last records before a place, or the first
-// ones after it. With the zero Turn these are the last of all.
-type Turn struct {
+// PageRange says which page to read: the last records before a place, or the first
+// ones after it. With the zero PageRange these are the last of all.
+type PageRange struct {
 	Before, After Cursor // one of them at most
 }
 
 // ReadPage returns at most n records that f selects. It reads no further than
 // necessary, and when ctx is done it returns what was found so far, without an
 // error; so its time is bounded by ctx, and its memory by n.
-func ReadPage(ctx context.Context, trails []Trail, f *Filter, turn Turn, n int) (Page, error) {
-	narrow, back := *f, turn.After.IsZero()
-	if at := turn.Before; !at.IsZero() && (f.Until.IsZero() || at.Time.Before(f.Until)) {
+func ReadPage(ctx context.Context, trails []Trail, f *Filter, where PageRange, n int) (Page, error) {
+	narrow, back := *f, where.After.IsZero()
+	if at := where.Before; !at.IsZero() && (f.Until.IsZero() || at.Time.Before(f.Until)) {
 		narrow.Until = at.Time.Add(1) // what has the same time is looked at one by one
 	}
-	if at := turn.After; !at.IsZero() && at.Time.After(f.Since) {
+	if at := where.After; !at.IsZero() && at.Time.After(f.Since) {
 		narrow.Since = at.Time
 	}
 	var p Page
 	m := newMerge(ctx, &narrow, back)
 	err := m.run(trails, func(l *Line) error {
 		at := CursorOf(l)
-		if b := turn.Before; !b.IsZero() && at.compare(b) >= 0 {
+		if b := where.Before; !b.IsZero() && at.compare(b) >= 0 {
 			return nil
 		}
-		if a := turn.After; !a.IsZero() && at.compare(a) <= 0 {
+		if a := where.After; !a.IsZero() && at.compare(a) <= 0 {
 			return nil
 		}
 		if len(p.Lines) == n {
@@ -118,7 +118,7 @@ func ReadPage(ctx context.Context, trails []Trail, f *Filter, turn Turn, n int) 
 		p.Lines = append(p.Lines, keep)
 		return nil
 	})
-	p.Tally = m.tally
+	p.Stats = m.stats
 	switch {
 	case errors.Is(err, errEnough):
 		p.More, p.Next, err = true, CursorOf(&p.Lines[n-1]), nil

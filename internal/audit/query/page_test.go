@@ -26,7 +26,7 @@ func (i *impatient) Err() error {
 // leaf reads pages to the end, and returns their lines in the order of Read.
 func leaf(t *testing.T, trails []Trail, f *Filter, forward bool, n, patience int) []string {
 	t.Helper()
-	var turn Turn
+	var turn PageRange
 	if forward {
 		turn.After = Cursor{Time: time.Unix(0, 0)}
 	}
@@ -62,8 +62,8 @@ func leaf(t *testing.T, trails []Trail, f *Filter, forward bool, n, patience int
 		if err != nil {
 			t.Fatal(err)
 		}
-		if turn = (Turn{Before: next}); forward {
-			turn = Turn{After: next}
+		if turn = (PageRange{Before: next}); forward {
+			turn = PageRange{After: next}
 		}
 	}
 }

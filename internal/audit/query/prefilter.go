@@ -29,10 +29,10 @@ func (f *Filter) prefilter() prefilter {
 			p = p.need(`"`, value, `"`)
 		}
 	}
-	if f.Event.given() {
+	if f.Event.isSet() {
 		p = p.need(`"`, f.Event.Text, end(f.Event))
 	}
-	if f.Cmd.given() {
+	if f.Cmd.isSet() {
 		// Without quotation marks: it may follow a directory, or be part of a
 		// line.
 		p = p.need("", f.Cmd.Text, "")

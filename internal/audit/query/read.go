@@ -13,8 +13,8 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// Tally says what was read to answer a query.
-type Tally struct {
+// ReadStats says what was read to answer a query.
+type ReadStats struct {
 	Trails int
 	Lines  int64 // selected or not, without torn ones
 	// Faults counts the lines that are not records. A line that cannot match is
@@ -25,19 +25,19 @@ type Tally struct {
 // Read calls visit for every record that f selects, in order of time; records
 // of one trail stay in their order. A Line is valid until visit returns. Read
 // stops at an error of visit, which it returns, or with the cause of ctx.
-func Read(ctx context.Context, trails []Trail, f *Filter, visit func(*Line) error) (Tally, error) {
+func Read(ctx context.Context, trails []Trail, f *Filter, visit func(*Line) error) (ReadStats, error) {
 	m := newMerge(ctx, f, false)
 	err := m.run(trails, visit)
-	return m.tally, err
+	return m.stats, err
 }
 
 // Last returns the last n records that f selects, in the order of [Read]. It
 // reads backward from the ends of the trails, no further than necessary.
-func Last(ctx context.Context, trails []Trail, f *Filter, n int) ([]Line, Tally, error) {
+func Last(ctx context.Context, trails []Trail, f *Filter, n int) ([]Line, ReadStats, error) {
 	m := newMerge(ctx, f, true)
 	var found []Line
 	if n <= 0 {
-		return nil, m.tally, nil
+		return nil, m.stats, nil
 	}
 	err := m.run(trails, func(l *Line) error {
 		keep := *l
@@ -52,19 +52,19 @@ func Last(ctx context.Context, trails []Trail, f *Filter, n int) ([]Line, Tally,
 		err = nil
 	}
 	slices.Reverse(found)
-	return found, m.tally, err
+	return found, m.stats, err
 }
 
 var errEnough = errors.New("enough")
 
 // merge reads several trails in order of time. It opens a trail when the time
 // of its first record is reached, and closes it after its last record. Of trails that
-// overlap it has a bounded number of files open, see park.go.
+// overlap it has a bounded number of files open, see fd_limit.go.
 type merge struct {
 	context func() error
 	judge   judge
 	back    bool // from the last record to the first
-	tally   Tally
+	stats   ReadStats
 
 	open    []*source // a heap, with the next record at the top
 	waiting []*source // sorted by the time of their first record
@@ -85,7 +85,7 @@ func (m *merge) run(trails []Trail, visit func(*Line) error) error {
 			s.close()
 		}
 	}()
-	m.tally.Trails = len(trails)
+	m.stats.Trails = len(trails)
 	if err := m.begin(trails); err != nil {
 		return m.failed(err)
 	}
@@ -135,12 +135,12 @@ func (m *merge) begin(trails []Trail) error {
 		}
 		s := &source{of: m, trail: &trails[i], index: i}
 		if m.back && !s.trail.Before.IsZero() || !m.back && !s.trail.Began.IsZero() {
-			if s.later(); s.unread {
+			if s.setTimeBounds(); s.unread {
 				m.waiting = append(m.waiting, s)
 			}
 			continue
 		}
-		if err := s.find(); err != nil {
+		if err := s.findParts(); err != nil {
 			return err
 		}
 		if len(trails) > 1 { // a single trail needs no order
@@ -248,16 +248,16 @@ func (m *merge) Pop() any {
 
 // source iterates over the selected records of one trail.
 type source struct {
-	of     *merge
-	trail  *Trail
-	index  int
-	begins time.Time
-	unread bool   // it is not known yet which parts there are
-	parts  []part // not opened yet
-	part   part   // open, if lines is not nil
-	lines  lines
-	parked bool // lines was closed, and goes on at the rest of part
-	line   Line // the current one
+	of        *merge
+	trail     *Trail
+	index     int
+	begins    time.Time
+	unread    bool   // it is not known yet which parts there are
+	parts     []part // not opened yet
+	part      part   // open, if lines is not nil
+	lines     lines
+	suspended bool // lines was closed, and goes on at the rest of part
+	line      Line // the current one
 	// passing: many records were not selected, and line has the time of the last
 	// one. So the other trails keep pace, and whoever interrupts the merge
 	// learns how far it came.
@@ -281,12 +281,12 @@ func (s *source) advance() (bool, error) {
 	s.passing = false
 	for n := 1; ; n++ {
 		if s.unread {
-			if err := s.find(); err != nil {
+			if err := s.findParts(); err != nil {
 				return false, err
 			}
 		}
 		if s.lines == nil {
-			if len(s.parts) == 0 && !s.parked {
+			if len(s.parts) == 0 && !s.suspended {
 				return false, nil
 			}
 			if err := s.openNext(); err != nil {
@@ -303,11 +303,11 @@ func (s *source) advance() (bool, error) {
 		}
 		s.line.Trail, s.line.Place = s.trail, Place{s.part.Path, at}
 		if k == unended && s.part.last {
-			s.of.tally.Faults.torn(s.line.Place)
+			s.of.stats.Faults.torn(s.line.Place)
 			continue
 		}
-		s.of.tally.Lines++
-		if s.of.judge.take(&s.line, text, k, &s.of.tally.Faults) {
+		s.of.stats.Lines++
+		if s.of.judge.take(&s.line, text, k, &s.of.stats.Faults) {
 			return true, nil
 		}
 		if n >= breath {
@@ -321,12 +321,12 @@ func (s *source) advance() (bool, error) {
 
 func (s *source) openNext() error {
 	buffer := int64(readBuffer)
-	if s.parked {
-		s.parked, buffer = false, smallBuffer
+	if s.suspended {
+		s.suspended, buffer = false, smallBuffer
 	} else {
 		s.part, s.parts = s.parts[0], s.parts[1:]
 	}
-	s.of.makeRoom(s)
+	s.of.limitFiles(s)
 	l, err := s.of.lines(s.part, buffer)
 	if err != nil {
 		return err

@@ -135,7 +135,7 @@ func find(t testing.TB, path string) []Trail {
 }
 
 // read returns the lines that f wants, as text.
-func read(t testing.TB, trails []Trail, f *Filter) ([]string, Tally) {
+func read(t testing.TB, trails []Trail, f *Filter) ([]string, ReadStats) {
 	t.Helper()
 	var got []string
 	tally, err := Read(t.Context(), trails, f, func(l *Line) error {
@@ -148,7 +148,7 @@ func read(t testing.TB, trails []Trail, f *Filter) ([]string, Tally) {
 	return got, tally
 }
 
-func last(t testing.TB, trails []Trail, f *Filter, n int) ([]string, Tally) {
+func last(t testing.TB, trails []Trail, f *Filter, n int) ([]string, ReadStats) {
 	t.Helper()
 	found, tally, err := Last(t.Context(), trails, f, n)
 	if err != nil {

@@ -32,7 +32,7 @@ type Recorded struct {
 }
 
 // RetiredError says that a recording was removed, by which statement.
-type RetiredError struct{ Statement audit.Statement }
+type RetiredError struct{ Statement audit.RetentionNote }
 
 func (e *RetiredError) Error() string {
 	return fmt.Sprintf("the recording was retired on %s by %s", e.Statement.Time.Format(time.RFC3339), e.Statement.By)

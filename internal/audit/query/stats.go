@@ -148,7 +148,7 @@ func (s *Stats) ended(r *audit.Result) {
 }
 
 // Finish computes what depends on all records.
-func (s *Stats) Finish(t Tally) {
+func (s *Stats) Finish(t ReadStats) {
 	s.Trails, s.TornLines, s.BadLines = t.Trails, t.Faults.Torn, t.Faults.Bad
 	for _, c := range []*Counts{&s.Events, &s.Decisions, &s.Rules, &s.Codes, &s.Programs, &s.Agents, &s.Causes} {
 		if *c == nil {

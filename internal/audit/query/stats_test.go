@@ -47,7 +47,7 @@ func TestACommandIsCountedOnceWhateverBecameOfIt(t *testing.T) {
 
 func TestNothingIsCountedAsNothing(t *testing.T) {
 	var s Stats
-	s.Finish(Tally{})
+	s.Finish(ReadStats{})
 	got, err := json.Marshal(s)
 	const want = `{"trails":0,"records":0,"bytes":0,"first":null,"last":null,"events":{},"commands":0,"decisions":{},"rules":{},"codes":{},"programs":{},"agents":{},"causes":{},"failed":0,"duration_ms":{"count":0,"p50":0,"p90":0,"p99":0,"max":0},"stdout_bytes":0,"stderr_bytes":0,"torn_lines":0,"bad_lines":0}`
 	if err != nil || string(got) != want {

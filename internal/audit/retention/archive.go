@@ -22,7 +22,7 @@ type Step struct {
 // Plan says what [Sweep] would remove.
 func Plan(o Options) ([]Step, error) {
 	now := o.now()
-	stocks, err := audit.Stocks(o.Dir, now)
+	stocks, err := audit.Inventories(o.Dir, now)
 	if err != nil {
 		return nil, fmt.Errorf("cannot tell what is old: %w", err)
 	}
@@ -50,7 +50,7 @@ func Archive(ctx context.Context, o Options, to string, done func(audit.Moved)) 
 		return err
 	}
 	failed := []error{k.Mend()}
-	stocks, err := audit.Stocks(o.Dir, o.now())
+	stocks, err := audit.Inventories(o.Dir, o.now())
 	if err != nil {
 		return fmt.Errorf("cannot archive: %w", err)
 	}

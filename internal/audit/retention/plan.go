@@ -25,7 +25,7 @@ type Uncopied func(trail string) (segment string)
 
 // tasksOf returns what may go of a trail, in the order in which it may: sealed segments
 // one after the other, and the trail as a whole if it has ended.
-func tasksOf(s *audit.Stock, uncopied Uncopied) (list []task) {
+func tasksOf(s *audit.Inventory, uncopied Uncopied) (list []task) {
 	if s.Archived {
 		return nil
 	}
@@ -50,7 +50,7 @@ func tasksOf(s *audit.Stock, uncopied Uncopied) (list []task) {
 }
 
 // ended is when a trail ended: the time of its last record, or of its start.
-func ended(s *audit.Stock) time.Time {
+func ended(s *audit.Inventory) time.Time {
 	if !s.Last.IsZero() {
 		return s.Last
 	}
@@ -61,7 +61,7 @@ func ended(s *audit.Stock) time.Time {
 
 // plan says what goes of some trails, so that the bounds hold: what is too old, and
 // then the oldest until the rest is small enough. Of each trail there is one task.
-func plan(stocks []audit.Stock, b Bounds, now time.Time, uncopied Uncopied) []task {
+func plan(stocks []audit.Inventory, b Bounds, now time.Time, uncopied Uncopied) []task {
 	if b.None() {
 		return nil
 	}
@@ -91,7 +91,7 @@ func plan(stocks []audit.Stock, b Bounds, now time.Time, uncopied Uncopied) []ta
 }
 
 // planAll is plan with what lies in archives, if that is to go.
-func planAll(stocks []audit.Stock, o Options, now time.Time) []task {
+func planAll(stocks []audit.Inventory, o Options, now time.Time) []task {
 	tasks := plan(stocks, o.Trails, now, o.Uncopied)
 	if !o.Archived || o.Trails.Age == 0 {
 		return tasks
@@ -108,18 +108,18 @@ func planAll(stocks []audit.Stock, o Options, now time.Time) []task {
 const fresh = time.Minute
 
 // planRecordings says which recordings go, by trail. Ages are told by the time by.
-func planRecordings(stocks []audit.Stock, b Bounds, now, by time.Time) (trails []string, names map[string][]string) {
+func planRecordings(stocks []audit.Inventory, b Bounds, now, by time.Time) (trails []string, names map[string][]string) {
 	if b.None() {
 		return nil, nil
 	}
 	type file struct {
 		trail string
-		audit.Shelf
+		audit.StoredFile
 	}
 	var all []file
 	var total int64
 	for i := range stocks {
-		for _, shelf := range stocks[i].Rest {
+		for _, shelf := range stocks[i].Recordings {
 			total += shelf.Bytes
 			all = append(all, file{stocks[i].Trail, shelf})
 		}

@@ -20,37 +20,37 @@ type Options struct {
 	// Archived says that trails that lie in an archive as a whole go, too, when they
 	// are older than the bound. The archive has to be there.
 	Archived bool
-	// Unasked says that no person has asked for this sweep just now. Then a clock that
-	// went forward removes nothing before it has stood for a day; see pace.
-	Unasked bool
+	// Background says that no person has asked for this sweep just now. Then a clock that
+	// went forward removes nothing before it has stood for a day; see clockGuard.
+	Background bool
 }
 
-// Swept is what a sweep has done.
-type Swept struct {
+// SweepResult is what a sweep has done.
+type SweepResult struct {
 	Trails, Segments, Recordings int
-	Bytes                        int64 // that are free now
-	Kept, KeptRecordings         int64 // bytes on the disk behind it
-	Held                         *Held // why nothing went for its age; nil: what was too old did
+	Bytes                        int64      // that are free now
+	Kept, KeptRecordings         int64      // bytes on the disk behind it
+	Held                         *ClockHold // why nothing went for its age; nil: what was too old did
 }
 
 // Sweep removes what the bounds do not keep. It goes on after a trail that cannot be
 // retired, and ends early when ctx is done, between two trails; then the next sweep
 // goes on. The error is [audit.ErrBusy] if another process is at it.
-func Sweep(ctx context.Context, o Options) (Swept, error) {
-	var s Swept
+func Sweep(ctx context.Context, o Options) (SweepResult, error) {
+	var s SweepResult
 	k, err := audit.NewKeeper(o.Dir, o.By, o.now)
 	if err != nil {
 		return s, fmt.Errorf("cannot retire what is old: %w", err)
 	}
 	defer k.Close()
 	failed := []error{k.Mend()}
-	stocks, err := audit.Stocks(o.Dir, o.now())
+	stocks, err := audit.Inventories(o.Dir, o.now())
 	if err != nil {
 		return s, fmt.Errorf("cannot retire what is old: %w", err)
 	}
 	for i := range stocks { // what goes is subtracted below
 		s.Kept += stocks[i].Bytes
-		for _, r := range stocks[i].Rest {
+		for _, r := range stocks[i].Recordings {
 			s.KeptRecordings += r.Bytes
 		}
 	}
@@ -102,14 +102,14 @@ func wholly(tasks []task, trail string) bool {
 	return false
 }
 
-func (s *Swept) add(m audit.Moved) {
+func (s *SweepResult) add(m audit.Moved) {
 	s.Segments += m.Segments
 	s.Recordings += m.Files
 	s.Bytes += m.Bytes
-	if m.Whole && m.Gone {
+	if m.Whole && m.Removed {
 		s.Trails++
 	}
 }
 
 // Anything reports whether something was removed.
-func (s Swept) Anything() bool { return s.Trails+s.Segments+s.Recordings > 0 }
+func (s SweepResult) Anything() bool { return s.Trails+s.Segments+s.Recordings > 0 }

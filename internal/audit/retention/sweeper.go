@@ -19,7 +19,7 @@ const (
 
 // Status is what the sweeps of a process have done, and what is there.
 type Status struct {
-	Swept   Swept // all sweeps together; Kept and KeptRecordings of the last one
+	Swept   SweepResult // all sweeps together; Kept and KeptRecordings of the last one
 	Sweeps  uint64
 	Errors  uint64
 	Last    time.Time // of the last sweep
@@ -33,10 +33,10 @@ type Sweeper struct {
 	o   Options
 	log *slog.Logger
 
-	mu     sync.Mutex
-	status Status
-	said   string // the last error that was logged
-	held   bool   // it was logged that the clock is in doubt
+	mu        sync.Mutex
+	status    Status
+	lastError string // the last error that was logged
+	held      bool   // it was logged that the clock is in doubt
 
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -44,7 +44,7 @@ type Sweeper struct {
 
 // Start begins to sweep. The caller closes it.
 func Start(o Options, log *slog.Logger) *Sweeper {
-	o.Unasked = true
+	o.Background = true
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Sweeper{o: o, log: log, cancel: cancel, done: make(chan struct{})}
 	go s.run(ctx)
@@ -90,7 +90,7 @@ func (s *Sweeper) run(ctx context.Context) {
 // Recently reports whether trails of a directory were swept within a time. A sweep in
 // the future is none: the clock was set back since.
 func Recently(dir string, within time.Duration) bool {
-	ago := time.Since(audit.Swept(dir))
+	ago := time.Since(audit.LastSweep(dir))
 	return ago > -time.Second && ago < within
 }
 
@@ -114,24 +114,24 @@ func (s *Sweeper) sweep(ctx context.Context) {
 		s.log.Info("retired what the settings do not keep", "trails", swept.Trails, "segments", swept.Segments, "recordings", swept.Recordings, "bytes", swept.Bytes)
 	}
 	total.Held = swept.Held
-	s.tell(swept.Held, err)
+	s.logOnce(swept.Held, err)
 }
 
-// tell logs once what could not be removed, and what is not removed yet. The caller
+// logOnce logs once what could not be removed, and what is not removed yet. The caller
 // holds s.mu.
-func (s *Sweeper) tell(held *Held, err error) {
+func (s *Sweeper) logOnce(held *ClockHold, err error) {
 	said := ""
 	if err != nil {
 		s.status.Errors++
 		said = err.Error()
 	}
-	if said != s.said && said != "" {
+	if said != s.lastError && said != "" {
 		s.log.Error("cannot retire all that the settings do not keep", "dir", s.o.Dir, "error", said)
 	}
 	if held != nil && !s.held {
 		s.log.Warn("nothing is retired for its age yet", "dir", s.o.Dir, "why", held.String())
 	}
-	s.said, s.held = said, held != nil
+	s.lastError, s.held = said, held != nil
 }
 
 // lowBytes is what a file system should have free for a trail.

@@ -33,7 +33,7 @@ const pathHelp = `PATH is a trail, one of its files, or a directory of trails; w
 trails of this user's state directory are read, merged in order of time.`
 
 // FilterFlags are the flags that select records.
-type FilterFlags struct{ asked query.Asked }
+type FilterFlags struct{ asked query.Query }
 
 // Add declares the flags.
 func (f *FilterFlags) Add(cmd *cobra.Command) {

@@ -13,7 +13,7 @@ import (
 
 // retainedLine describes for a person a sound trail of which something was archived or
 // retired; s is the last statement.
-func retainedLine(t audit.TrailReport, s audit.Statement) string {
+func retainedLine(t audit.TrailReport, s audit.RetentionNote) string {
 	mark := "ok"
 	if s.Act == audit.Retired && s.Whole() {
 		mark = "retired"
@@ -31,7 +31,7 @@ func retainedLine(t audit.TrailReport, s audit.Statement) string {
 }
 
 // stated says in words what a statement says.
-func stated(s audit.Statement) string {
+func stated(s audit.RetentionNote) string {
 	by := fmt.Sprintf("%s by %s, on %s", s.Act, cmdline.Escape(s.By), s.Time.UTC().Format(time.RFC3339))
 	var what string
 	switch {
@@ -62,7 +62,7 @@ type Became struct {
 }
 
 // BecameOf returns what a signed statement says of retired files, for programs.
-func BecameOf(s audit.Statement) Became {
+func BecameOf(s audit.RetentionNote) Became {
 	m := Became{Act: s.Act, By: s.By, Time: s.Time, To: s.To, From: s.From, Through: s.Through, End: s.End, Files: []string{}}
 	if s.From > 0 {
 		m.Root = base64.StdEncoding.EncodeToString(s.Root[:])

@@ -79,7 +79,7 @@ func headOf(most int, size int64) int {
 }
 
 // piece fills in what was read.
-func (e *excerpt) piece(p spool.Piece, shown tipstaff.Stream, most int, f answerForm) {
+func (e *excerpt) piece(p spool.Excerpt, shown tipstaff.Stream, most int, f answerForm) {
 	text, _ := output.Show(shown, tipstaff.Stream{}, output.Options{Limit: most, Raw: f.raw})
 	e.text, e.cleaned, e.truncated = text.Text, text.Cleaned, text.Truncated || p.Lost
 	e.next, e.total, e.matched, e.kept = p.Next, p.Total, p.Matched, true

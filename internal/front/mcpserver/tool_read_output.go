@@ -218,7 +218,7 @@ func (s *Server) part(j *job.Job, f answerForm, r reading) (excerpt, error) {
 		return e, nil
 	}
 	most := s.most(f)
-	var p spool.Piece
+	var p spool.Excerpt
 	var err error
 	switch {
 	case r.grep != nil:

@@ -39,7 +39,7 @@ const (
 // examineRoom looks at the trails in a directory.
 func examineRoom(o RecordOptions) *Room {
 	r := &Room{Keep: o.Keep.String(), Recordings: o.KeepRecordings.String(), Free: retention.Free(o.Dir)}
-	stocks, err := audit.Stocks(o.Dir, time.Now())
+	stocks, err := audit.Inventories(o.Dir, time.Now())
 	if errors.Is(err, fs.ErrNotExist) {
 		return r
 	}
@@ -49,7 +49,7 @@ func examineRoom(o RecordOptions) *Room {
 	}
 	for i := range stocks {
 		r.Trails += stocks[i].Bytes
-		for _, f := range stocks[i].Rest {
+		for _, f := range stocks[i].Recordings {
 			r.Recorded += f.Bytes
 		}
 	}
@@ -63,7 +63,7 @@ func examineRoom(o RecordOptions) *Room {
 
 // verify verifies the newest trails, as many as take no time to speak of, and what they
 // say of others.
-func (r *Room) verify(dir string, stocks []audit.Stock) {
+func (r *Room) verify(dir string, stocks []audit.Inventory) {
 	left := int64(verifiedBytes)
 	newest := map[string]bool{}
 	for _, s := range slices.Backward(stocks) {

@@ -17,7 +17,7 @@ type block struct {
 	n     int   // bytes of output
 	runs  int   // bytes of the lengths behind them
 	first Stream
-	mem   *hold // not nil: it is not in the file but here
+	mem   *interleaveBuffer // not nil: it is not in the file but here
 }
 
 func (b block) end() int64 { return b.from + int64(b.n) }
@@ -27,15 +27,15 @@ var errBound = errors.New("the bound of the spool is reached")
 
 // flush writes what is held, or makes the output full.
 func (o *Output) flush() {
-	if len(o.hold.data) > 0 && !o.full {
-		o.writeHold(false)
+	if len(o.buf.data) > 0 && !o.full {
+		o.writeBuffer(false)
 	}
 }
 
-// writeHold writes what is held. last says that it may go beyond the bound of
+// writeBuffer writes what is held. last says that it may go beyond the bound of
 // the command: it is the end of its output.
-func (o *Output) writeHold(last bool) {
-	h := &o.hold
+func (o *Output) writeBuffer(last bool) {
+	h := &o.buf
 	if len(h.data) == 0 {
 		return
 	}
@@ -50,16 +50,16 @@ func (o *Output) writeHold(last bool) {
 		return
 	}
 	if last {
-		*h = hold{from: h.end()}
+		*h = interleaveBuffer{from: h.end()}
 		return
 	}
 	h.clear()
 }
 
-// flushPiece writes p without a copy. Nothing is held.
-func (o *Output) flushPiece(from Stream, p []byte) {
-	if o.write(block{from: o.hold.from, n: len(p), first: from}, false, p) {
-		o.hold.from += int64(len(p))
+// writeThrough writes p without a copy. Nothing is held.
+func (o *Output) writeThrough(from Stream, p []byte) {
+	if o.write(block{from: o.buf.from, n: len(p), first: from}, false, p) {
+		o.buf.from += int64(len(p))
 		return
 	}
 	o.keepLast(from, p)
@@ -114,7 +114,7 @@ func (o *Output) tryWrite(b *block, last bool, parts [][]byte) error {
 }
 
 func (o *Output) create() error {
-	path, file, err := o.store.place.create(o.serial)
+	path, file, err := o.store.dir.create(o.serial)
 	if err != nil {
 		o.broken = true
 		return err
@@ -143,7 +143,7 @@ func (o *Output) append(at int64, p []byte) error {
 
 // readBlock returns a block as it was held, or the part of it that lies between
 // two offsets. The caller holds o.mu.
-func (o *Output) readBlock(file *os.File, b block, from, to int64) (hold, error) {
+func (o *Output) readBlock(file *os.File, b block, from, to int64) (interleaveBuffer, error) {
 	if b.runs == 0 { // a part can be read alone
 		skip := max(0, from-b.from)
 		b.from, b.at = b.from+skip, b.at+skip
@@ -151,10 +151,10 @@ func (o *Output) readBlock(file *os.File, b block, from, to int64) (hold, error)
 	}
 	raw := make([]byte, b.n+b.runs)
 	if _, err := file.ReadAt(raw, b.at); err != nil {
-		return hold{}, fmt.Errorf("cannot read: %w", err)
+		return interleaveBuffer{}, fmt.Errorf("cannot read: %w", err)
 	}
 	seal(o.store.block, o.serial, b.at, raw, raw)
-	h := hold{from: b.from, data: raw[:b.n:b.n], runs: []run{{b.first, b.n}}}
+	h := interleaveBuffer{from: b.from, data: raw[:b.n:b.n], runs: []run{{b.first, b.n}}}
 	if b.runs == 0 {
 		return h, nil
 	}
@@ -163,7 +163,7 @@ func (o *Output) readBlock(file *os.File, b block, from, to int64) (hold, error)
 	for lengths := raw[b.n:]; len(lengths) > 0; {
 		n, k := binary.Uvarint(lengths)
 		if k <= 0 || n > uint64(b.n-total) {
-			return hold{}, errChanged
+			return interleaveBuffer{}, errChanged
 		}
 		h.runs = append(h.runs, run{stream, int(n)})
 		lengths = lengths[k:]
@@ -171,7 +171,7 @@ func (o *Output) readBlock(file *os.File, b block, from, to int64) (hold, error)
 		stream = Stdout + Stderr - stream
 	}
 	if total != b.n {
-		return hold{}, errChanged
+		return interleaveBuffer{}, errChanged
 	}
 	return h, nil
 }

@@ -5,7 +5,7 @@
 // A [Store] keeps the outputs of one server, an [Output] is that of one command.
 // Small outputs stay in memory; a bigger one gets a file of its own. Of an output
 // beyond its bound the beginning is kept, up to the bound, and what came last, a
-// few KiB: what lies between is lost, and a [Piece] says so. The same holds from
+// few KiB: what lies between is lost, and an [Excerpt] says so. The same holds from
 // where a disk is full. Writing never fails and never tells a command anything.
 //
 // The files are encrypted with a key that only the server's memory has, so what a

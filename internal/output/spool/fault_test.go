@@ -86,7 +86,7 @@ func TestBeyondItsBoundTheBeginningAndTheEndOfAnOutputAreKept(t *testing.T) {
 		s := store(t, Options{MaxBytes: 1 << 20})
 		bound := 1 << 20
 		if !dir {
-			s.place, bound = nil, inMemory
+			s.dir, bound = nil, inMemory
 		}
 		text := numbered(500_000)
 		o := s.Begin("cmd_1")
@@ -237,8 +237,8 @@ func TestManySmallOutputsAreBounded(t *testing.T) {
 		o.Write(Stdout, numbered(900))
 		o.End()
 	}
-	if s.ended.Len() > mostEnded || s.held > mostEndedHeld || len(s.outputs) != s.ended.Len() {
-		t.Errorf("%d outputs with %d bytes, %d by name", s.ended.Len(), s.held, len(s.outputs))
+	if s.ended.Len() > mostEnded || s.bufferedBytes > mostEndedHeld || len(s.outputs) != s.ended.Len() {
+		t.Errorf("%d outputs with %d bytes, %d by name", s.ended.Len(), s.bufferedBytes, len(s.outputs))
 	}
 	if _, kept := s.Find(tipstaff.RequestID(fmt.Sprint(3*mostEnded - 1))); !kept {
 		t.Error("the last one is gone")

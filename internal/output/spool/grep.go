@@ -28,7 +28,7 @@ const (
 // is judged in parts. What was hidden in a line matches nothing.
 //
 // The memory that it needs does not depend on the output or its lines.
-func (o *Output) Grep(re *regexp.Regexp, contextLines int, from int64, limit int, stream Stream) (Piece, error) {
+func (o *Output) Grep(re *regexp.Regexp, contextLines int, from int64, limit int, stream Stream) (Excerpt, error) {
 	from = max(from, 0)
 	s := &search{re: re, from: from, limit: limited(limit), context: min(max(contextLines, 0), MostContext), next: from}
 	s.prefix, _ = re.LiteralPrefix()
@@ -41,7 +41,7 @@ func (o *Output) Grep(re *regexp.Regexp, contextLines int, from int64, limit int
 	for {
 		w, err := o.load(at, at+gulp)
 		if err != nil {
-			return Piece{}, err
+			return Excerpt{}, err
 		}
 		for one := Stdout; one <= Stderr; one++ {
 			texts[one].renew(w.chunks, one)
@@ -70,7 +70,7 @@ func (o *Output) Grep(re *regexp.Regexp, contextLines int, from int64, limit int
 }
 
 // finish looks at lines that have no end, and makes the piece.
-func (s *search) finish(w window, texts [Stderr + 1]*lines) Piece {
+func (s *search) finish(w window, texts [Stderr + 1]*lines) Excerpt {
 	if !s.full {
 		for _, one := range []Stream{Stdout, Stderr} {
 			s.rest(texts[one], w.total)
@@ -79,7 +79,7 @@ func (s *search) finish(w window, texts [Stderr + 1]*lines) Piece {
 	if !s.full {
 		s.next = max(s.from, w.total)
 	}
-	return Piece{Text: s.out, From: s.from, Next: s.next, Total: w.total, Matched: s.matched, Lost: s.lost}
+	return Excerpt{Text: s.out, From: s.from, Next: s.next, Total: w.total, Matched: s.matched, Lost: s.lost}
 }
 
 // search is one Grep.

@@ -40,13 +40,13 @@ func (o *Output) load(from, to int64) (w window, err error) {
 		}
 		w.add(h, false)
 	}
-	w.add(o.hold, true)
+	w.add(o.buf, true)
 	return w, nil
 }
 
-// add adds what a hold has of the window. shared says that the hold may change
+// add adds what a buffer has of the window. shared says that the buffer may change
 // when the output is no longer locked.
-func (w *window) add(h hold, shared bool) {
+func (w *window) add(h interleaveBuffer, shared bool) {
 	at := h.from
 	for _, r := range h.runs {
 		begin := at - h.from

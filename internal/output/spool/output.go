@@ -21,8 +21,8 @@ type Output struct {
 	mu      sync.Mutex
 	owner   string
 	session tipstaff.SessionID
-	total   int64 // bytes that came
-	hold    hold  // the last of them
+	total   int64            // bytes that came
+	buf     interleaveBuffer // the last of them
 	blocks  []block
 	gap     bool     // between two blocks something is missing
 	file    *os.File // open while the command runs, nil without a file
@@ -80,8 +80,8 @@ func (o *Output) keep(from Stream, p []byte) {
 		if o.path == "" {
 			most = inMemory
 		}
-		if len(o.hold.data)+len(p) <= most && len(o.hold.runs) < mostRuns {
-			o.hold.add(from, p)
+		if len(o.buf.data)+len(p) <= most && len(o.buf.runs) < mostRuns {
+			o.buf.add(from, p)
 			return
 		}
 		o.flush()
@@ -90,9 +90,9 @@ func (o *Output) keep(from Stream, p []byte) {
 	case o.full:
 		o.keepLast(from, p)
 	case len(p) < batch:
-		o.hold.add(from, p)
+		o.buf.add(from, p)
 	default:
-		o.flushPiece(from, p)
+		o.writeThrough(from, p)
 	}
 }
 
@@ -100,19 +100,19 @@ func (o *Output) keep(from Stream, p []byte) {
 // Without a file the beginning stays in memory.
 func (o *Output) keepLast(from Stream, p []byte) {
 	if len(o.blocks) == 0 {
-		n := max(0, min(inMemory-len(o.hold.data), len(p)))
-		if n > 0 && len(o.hold.runs) < mostRuns {
-			o.hold.add(from, p[:n])
+		n := max(0, min(inMemory-len(o.buf.data), len(p)))
+		if n > 0 && len(o.buf.runs) < mostRuns {
+			o.buf.add(from, p[:n])
 			p = p[n:]
 		}
 		if len(p) == 0 {
 			return
 		}
-		head := o.hold
+		head := o.buf
 		o.blocks = append(o.blocks, block{from: head.from, n: len(head.data), mem: &head})
-		o.hold = hold{from: head.end()}
+		o.buf = interleaveBuffer{from: head.end()}
 	}
-	o.hold.addLast(from, p)
+	o.buf.addLast(from, p)
 }
 
 // End says that nothing more will come. It closes the file; the output can still
@@ -128,7 +128,7 @@ func (o *Output) End() {
 	}
 	if o.path != "" && !o.gone && !o.broken {
 		o.full = false // what came last goes behind the bound, and leaves the memory
-		o.writeHold(true)
+		o.writeBuffer(true)
 	}
 	if o.file != nil {
 		_ = o.file.Close()
@@ -136,7 +136,7 @@ func (o *Output) End() {
 	}
 	o.done = true
 	o.wake()
-	held := int64(len(o.hold.data))
+	held := int64(len(o.buf.data))
 	for _, b := range o.blocks {
 		if b.mem != nil {
 			held += int64(len(b.mem.data))
@@ -223,13 +223,13 @@ func (o *Output) Whole() bool {
 	return !o.gone && o.unbroken()
 }
 
-// unbroken reports whether the blocks and the hold follow each other without a
+// unbroken reports whether the blocks and the buffer follow each other without a
 // gap. The caller holds o.mu.
 func (o *Output) unbroken() bool {
 	if n := len(o.blocks); n > 0 {
-		return o.blocks[n-1].end() == o.hold.from && o.blocks[0].from == 0 && !o.gap
+		return o.blocks[n-1].end() == o.buf.from && o.blocks[0].from == 0 && !o.gap
 	}
-	return o.hold.from == 0
+	return o.buf.from == 0
 }
 
 // drop gives back what the output has. It may be called of nil.
@@ -251,6 +251,6 @@ func (o *Output) drop() {
 		_ = os.Remove(o.path)
 		o.store.release(o.size)
 	}
-	o.blocks, o.hold = nil, hold{from: o.total}
+	o.blocks, o.buf = nil, interleaveBuffer{from: o.total}
 	o.wake()
 }

@@ -25,7 +25,7 @@ func limited(limit int) int {
 // secrets are hidden; 0 is MostText. If the limit cuts it, it ends behind a line
 // where lines are short enough, else between characters. An offset beyond the end
 // gives an empty piece.
-func (o *Output) Read(from int64, limit int, stream Stream) (Piece, error) {
+func (o *Output) Read(from int64, limit int, stream Stream) (Excerpt, error) {
 	limit = limited(limit)
 	from = max(from, 0)
 	var part window
@@ -33,7 +33,7 @@ func (o *Output) Read(from int64, limit int, stream Stream) (Piece, error) {
 	for at := from; ; {
 		w, err := o.load(at, at+step)
 		if err != nil {
-			return Piece{}, err
+			return Excerpt{}, err
 		}
 		if at == from {
 			part = window{from: w.from, until: w.from}
@@ -132,28 +132,28 @@ func unfinished(p []byte) int {
 
 // show makes a piece of a window. To hide secrets it looks at what lies around
 // it.
-func (o *Output) show(w window, stream Stream) (Piece, error) {
+func (o *Output) show(w window, stream Stream) (Excerpt, error) {
 	return o.showWithin(w, stream, around)
 }
 
 // showWithin is show that looks so many bytes far.
-func (o *Output) showWithin(w window, stream Stream, around int64) (Piece, error) {
-	p := Piece{From: w.from, Next: w.until, Total: w.total, Lost: w.lost}
+func (o *Output) showWithin(w window, stream Stream, around int64) (Excerpt, error) {
+	p := Excerpt{From: w.from, Next: w.until, Total: w.total, Lost: w.lost}
 	if len(w.chunks) == 0 {
 		return p, nil
 	}
 	before, err := o.load(w.from-around, w.from)
 	if err != nil {
-		return Piece{}, err
+		return Excerpt{}, err
 	}
 	after, err := o.load(w.until, w.until+around)
 	if err != nil {
-		return Piece{}, err
+		return Excerpt{}, err
 	}
-	var sides [Stderr + 1]side
+	var sides [Stderr + 1]secretContext
 	for s := Stdout; s <= Stderr; s++ {
 		if stream.has(s) {
-			sides[s] = newSide(s, o.store.opts.Redactor, before.chunks, w.chunks, after.chunks)
+			sides[s] = newSecretContext(s, o.store.opts.Redactor, before.chunks, w.chunks, after.chunks)
 		}
 	}
 	for _, c := range w.chunks {
@@ -165,12 +165,12 @@ func (o *Output) showWithin(w window, stream Stream, around int64) (Piece, error
 // Tail returns the last lines of the output, at most MostText bytes of them. A
 // last line without its end counts. Lost says that there are fewer because what
 // lies before is not kept.
-func (o *Output) Tail(lines int, stream Stream) (Piece, error) {
+func (o *Output) Tail(lines int, stream Stream) (Excerpt, error) {
 	t := tail{stream: stream, lines: lines, at: o.Size()}
 	for to := t.at; to > 0 && lines > 0 && !t.found; to -= step {
 		w, err := o.load(to-step, to)
 		if err != nil {
-			return Piece{}, err
+			return Excerpt{}, err
 		}
 		t.back(w)
 	}

@@ -144,7 +144,7 @@ func TestAfterARestartTheFilesOfTheDeadAreGone(t *testing.T) {
 		t.Errorf("a living server's file went: %v", err)
 	}
 	_ = second.Close()
-	_ = first.place.lock.Close() // as when the server dies
+	_ = first.dir.lock.Close() // as when the server dies
 	store(t, Options{Dir: dir})
 	if left, err := filepath.Glob(dir + "/*/*"); err != nil || len(left) > 0 {
 		t.Errorf("%q, %v", left, err)

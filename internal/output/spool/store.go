@@ -47,17 +47,17 @@ type Options struct {
 type Store struct {
 	opts  Options
 	block cipher.Block
-	place *place // nil: nothing is written
+	dir   *serverDir // nil: nothing is written
 
-	mu      sync.Mutex
-	outputs map[tipstaff.RequestID]*Output
-	ended   list.List // of *Output, the one that ended first in front
-	used    int64     // bytes in files
-	held    int64     // bytes that ended outputs hold in memory
-	serial  uint64
-	timer   *time.Timer // set while there are ended outputs
-	closed  bool
-	warned  bool
+	mu            sync.Mutex
+	outputs       map[tipstaff.RequestID]*Output
+	ended         list.List // of *Output, the one that ended first in front
+	used          int64     // bytes in files
+	bufferedBytes int64     // bytes that ended outputs hold in memory
+	serial        uint64
+	timer         *time.Timer // set while there are ended outputs
+	closed        bool
+	warned        bool
 }
 
 // Open returns a store, and removes what servers have left that have died. The
@@ -81,7 +81,7 @@ func Open(o Options) (*Store, error) {
 		return s, nil
 	}
 	var err error
-	s.place, err = openPlace(o.Dir)
+	s.dir, err = openServerDir(o.Dir)
 	return s, err
 }
 
@@ -90,7 +90,7 @@ func Open(o Options) (*Store, error) {
 func (s *Store) Begin(id tipstaff.RequestID) *Output {
 	s.mu.Lock()
 	s.serial++
-	o := &Output{store: s, id: id, serial: s.serial, full: s.place == nil}
+	o := &Output{store: s, id: id, serial: s.serial, full: s.dir == nil}
 	old := s.outputs[id]
 	if old != nil {
 		s.forget(old)
@@ -154,7 +154,7 @@ func (s *Store) Close() error {
 	}
 	s.mu.Unlock()
 	dropAll(all)
-	return s.place.close()
+	return s.dir.close()
 }
 
 // forget takes an output out of the lists. The caller holds s.mu, and drops the
@@ -164,7 +164,7 @@ func (s *Store) forget(o *Output) {
 	if o.entry != nil {
 		s.ended.Remove(o.entry)
 		o.entry = nil
-		s.held -= o.heldAtEnd
+		s.bufferedBytes -= o.heldAtEnd
 	}
 }
 
@@ -204,8 +204,8 @@ func (s *Store) note(o *Output, held, onDisk int64) {
 	if s.outputs[o.id] == o {
 		o.endedAt, o.heldAtEnd, o.onDisk = time.Now(), held, onDisk
 		o.entry = s.ended.PushBack(o)
-		s.held += held
-		for s.ended.Len() > mostEnded || s.held > mostEndedHeld && s.ended.Len() > 1 {
+		s.bufferedBytes += held
+		for s.ended.Len() > mostEnded || s.bufferedBytes > mostEndedHeld && s.ended.Len() > 1 {
 			first := s.oldest()
 			s.forget(first)
 			gone = append(gone, first)

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Stock is what lies here of one trail.
-type Stock struct {
+// Inventory is what lies here of one trail.
+type Inventory struct {
 	Trail    string
-	Segments []Shelf
+	Segments []StoredFile
 	// Ended reports that nothing more is written to the trail: its server has signed
 	// its end, or died. Otherwise its last segment is not sealed.
 	Ended bool
 	// Archived reports that all of its records lie in an archive; Parts that some do.
-	Archived, Parts bool
-	Last            time.Time // of the last record, as far as is known
-	Rest            []Shelf   // recordings
-	Bytes           int64     // on the disk, without recordings
+	Archived, PartlyArchived bool
+	Last                     time.Time    // of the last record, as far as is known
+	Recordings               []StoredFile // recordings
+	Bytes                    int64        // on the disk, without recordings
 }
 
-// Shelf is one file.
-type Shelf struct {
+// StoredFile is one file.
+type StoredFile struct {
 	Name  string // below the trail's directory, with /
 	Bytes int64  // on the disk
 	Last  time.Time
@@ -33,16 +33,16 @@ type Shelf struct {
 // died: a server of an earlier version does not say that it lives.
 const silence = time.Hour
 
-// Stocks lists the trails of a directory, the oldest first, by what their files say of
+// Inventories lists the trails of a directory, the oldest first, by what their files say of
 // themselves: a plan can be made with it, and no proof.
-func Stocks(dir string, now time.Time) (list []Stock, err error) {
+func Inventories(dir string, now time.Time) (list []Inventory, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
 		if path := filepath.Join(dir, e.Name()); e.IsDir() && IsTrail(path) {
-			s, err := stockOf(path, now)
+			s, err := inventoryOf(path, now)
 			if err != nil {
 				return nil, err
 			}
@@ -52,15 +52,15 @@ func Stocks(dir string, now time.Time) (list []Stock, err error) {
 	return list, nil
 }
 
-func stockOf(path string, now time.Time) (s Stock, err error) {
-	s = Stock{Trail: filepath.Base(path)}
+func inventoryOf(path string, now time.Time) (s Inventory, err error) {
+	s = Inventory{Trail: filepath.Base(path)}
 	r, err := Files{}.retention(path, nil)
 	if err != nil {
 		return s, err
 	}
 	for i := range r.list {
 		one := &r.list[i]
-		s.Parts = s.Parts || one.Act == Archived
+		s.PartlyArchived = s.PartlyArchived || one.Act == Archived
 		s.Ended = s.Ended || one.Whole()
 		if one.Last.After(s.Last) {
 			s.Last = one.Last
@@ -77,26 +77,26 @@ func stockOf(path string, now time.Time) (s Stock, err error) {
 		}
 		switch {
 		case e.IsDir() && plainName(e.Name()):
-			s.Rest = append(s.Rest, shelves(path, e.Name())...)
-		case IsSegment(e.Name()) && info.Mode().IsRegular() && r.about(e.Name()) == nil:
-			shelf := Shelf{e.Name(), onDiskBytes(info), lastTime(filepath.Join(path, e.Name()), info)}
-			s.Segments = append(s.Segments, shelf)
-			if shelf.Last.After(s.Last) {
-				s.Last = shelf.Last
+			s.Recordings = append(s.Recordings, storedFiles(path, e.Name())...)
+		case IsSegment(e.Name()) && info.Mode().IsRegular() && r.noteOf(e.Name()) == nil:
+			file := StoredFile{e.Name(), onDiskBytes(info), lastTime(filepath.Join(path, e.Name()), info)}
+			s.Segments = append(s.Segments, file)
+			if file.Last.After(s.Last) {
+				s.Last = file.Last
 			}
 		}
 		s.Bytes += onDiskBytes(info)
 	}
-	s.Archived = s.Parts && s.Ended && len(s.Segments) == 0
+	s.Archived = s.PartlyArchived && s.Ended && len(s.Segments) == 0
 	marks := filepath.Join(path, checkpointsFile)
 	if !s.Ended {
-		s.Ended = isClosed(marks) || quiet(path, now) && !claimed(marks)
+		s.Ended = isClosed(marks) || silent(path, now) && !claimed(marks)
 	}
 	return s, nil
 }
 
-// shelves lists the files in a directory of a trail.
-func shelves(trail, dir string) (list []Shelf) {
+// storedFiles lists the files in a directory of a trail.
+func storedFiles(trail, dir string) (list []StoredFile) {
 	entries, err := os.ReadDir(filepath.Join(trail, dir))
 	if err != nil {
 		return nil
@@ -104,7 +104,7 @@ func shelves(trail, dir string) (list []Shelf) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if name := dir + "/" + e.Name(); err == nil && info.Mode().IsRegular() && statable(name) {
-			list = append(list, Shelf{name, onDiskBytes(info), info.ModTime()})
+			list = append(list, StoredFile{name, onDiskBytes(info), info.ModTime()})
 		}
 	}
 	return list
@@ -177,8 +177,8 @@ func tailNotes(marks string) []byte {
 	return nil
 }
 
-// quiet reports whether nothing was written to a trail for a while.
-func quiet(path string, now time.Time) bool {
+// silent reports whether nothing was written to a trail for a while.
+func silent(path string, now time.Time) bool {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return false

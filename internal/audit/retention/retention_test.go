@@ -56,8 +56,8 @@ func TestBoundsAreReadAsTheyAreWritten(t *testing.T) {
 
 func now() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }
 
-func stock(trail string, ended bool, segments ...audit.Shelf) audit.Stock {
-	s := audit.Stock{Trail: trail, Ended: ended, Segments: segments, Bytes: 10}
+func stock(trail string, ended bool, segments ...audit.StoredFile) audit.Inventory {
+	s := audit.Inventory{Trail: trail, Ended: ended, Segments: segments, Bytes: 10}
 	for _, f := range segments {
 		s.Bytes, s.Last = s.Bytes+f.Bytes, f.Last
 	}
@@ -66,16 +66,16 @@ func stock(trail string, ended bool, segments ...audit.Shelf) audit.Stock {
 
 // segment is the n-th file of a trail, 100 bytes long, whose last record is so many
 // hours old.
-func segment(n, hours int) audit.Shelf {
-	return audit.Shelf{Name: fmt.Sprintf("%06d.jsonl", n), Bytes: 100, Last: now().Add(time.Duration(-hours) * time.Hour)}
+func segment(n, hours int) audit.StoredFile {
+	return audit.StoredFile{Name: fmt.Sprintf("%06d.jsonl", n), Bytes: 100, Last: now().Add(time.Duration(-hours) * time.Hour)}
 }
 
 func TestTheOldestGoesFirstAndOnlyWhatNoLongerChanges(t *testing.T) {
-	stocks := []audit.Stock{
+	stocks := []audit.Inventory{
 		stock("living", false, segment(1, 90), segment(2, 70), segment(3, 60)),
 		stock("old", true, segment(1, 80)),
 		stock("recent", true, segment(1, 75), segment(2, 1)),
-		{Trail: "away", Ended: true, Archived: true, Parts: true, Bytes: 10},
+		{Trail: "away", Ended: true, Archived: true, PartlyArchived: true, Bytes: 10},
 	}
 	for _, c := range []struct {
 		name     string
@@ -253,7 +253,7 @@ func TestServersOfOneDirectorySweepAtTheSameTime(t *testing.T) {
 		write(t, dir, now().Add(time.Duration(-i)*24*time.Hour), 5, nil)
 	}
 	type result struct {
-		swept Swept
+		swept SweepResult
 		err   error
 	}
 	results := make(chan result)

@@ -2,8 +2,8 @@ package spool
 
 import "errors"
 
-// Piece is a part of an output as a reader gets it, with secrets hidden.
-type Piece struct {
+// Excerpt is a part of an output as a reader gets it, with secrets hidden.
+type Excerpt struct {
 	Text []byte
 	// From is the offset at which the piece begins, and Next the one at which the
 	// part begins that follows it. Text is shorter or longer than what lies

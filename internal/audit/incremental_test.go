@@ -17,7 +17,7 @@ import (
 type growing struct {
 	*testing.T
 	trail *Trail
-	g     *Growing
+	g     *IncrementalVerifier
 	n     int
 }
 
@@ -26,7 +26,7 @@ func grow(t *testing.T) *growing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &growing{t, trail, NewGrowing(trail.Path(), ""), 0}
+	return &growing{t, trail, NewIncrementalVerifier(trail.Path(), ""), 0}
 }
 
 // add appends n records; signed says that a checkpoint covers them.
@@ -43,7 +43,7 @@ func (w *growing) add(n int, signed bool) {
 
 func (w *growing) mark() {
 	w.Helper()
-	if err := w.trail.keep("test"); err != nil {
+	if err := w.trail.syncAndSign("test"); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -80,17 +80,17 @@ func TestATrailThatGrowsIsVerifiedAsFarAsItHasGrown(t *testing.T) {
 		if r := w.same(); r.Signed != uint64(w.n) || r.Status != OK {
 			t.Fatalf("%+v", r)
 		}
-		was := w.g.from.next
+		was := w.g.trusted.next
 		w.add(5, false)
 		if r := w.same(); r.Records != uint64(w.n) || r.Signed != uint64(w.n-5) {
 			t.Fatalf("%+v", r)
 		}
-		if w.g.from.next != was {
+		if w.g.trusted.next != was {
 			t.Error("it passed over records that no checkpoint covers")
 		}
 	}
-	if w.g.from.next.Offset == 0 || len(w.g.files) < 2 {
-		t.Errorf("it remembers nothing: %+v, %d files", w.g.from.next, len(w.g.files))
+	if w.g.trusted.next.Offset == 0 || len(w.g.files) < 2 {
+		t.Errorf("it remembers nothing: %+v, %d files", w.g.trusted.next, len(w.g.files))
 	}
 	began := w.g.began
 	w.mark() // the same records once more
@@ -218,7 +218,7 @@ func TestWhatIsChangedWithoutATraceIsFoundWhenAllIsReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.look()
-	w.g.Again()
+	w.g.Reset()
 	if r := w.same(); r.Status != Tampered {
 		t.Errorf("%+v", r)
 	}

@@ -13,31 +13,31 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// witness compares the records of one trail with its checkpoints.
-type witness struct {
-	key    string
-	signed []statement // sorted by size
-	fault  *Fault      // what is wrong with the checkpoints themselves
-	next   int         // index in signed
-	heard  int64       // bytes of the file of checkpoints
-	marks  int         // number of checkpoints of the file
-	first  Checkpoint  // the first of them
-	ended  string      // the last end of a trail or a server that holds: "", closing, closed
-	endAt  uint64      // number of records at that end
-	closed bool        // there is a checkpoint that closes the trail
+// checkpointVerifier compares the records of one trail with its checkpoints.
+type checkpointVerifier struct {
+	key       string
+	signed    []knownCheckpoint // sorted by size
+	fault     *Fault            // what is wrong with the checkpoints themselves
+	next      int               // index in signed
+	readBytes int64             // bytes of the file of checkpoints
+	count     int               // number of checkpoints of the file
+	first     Checkpoint        // the first of them
+	ended     string            // the last end of a trail or a server that holds: "", closing, closed
+	endAt     uint64            // number of records at that end
+	closed    bool              // there is a checkpoint that closes the trail
 
-	tree  tree
-	bare  Fault     // place of the first record that is not covered yet
-	since time.Time // time of that record
+	tree           tree
+	uncovered      Fault     // place of the first record that is not covered yet
+	uncoveredSince time.Time // time of that record
 
-	later []predecessor // what later trails say of this one
+	claims []predecessor // what later trails say of this one
 
-	of    TrailFiles
+	trail TrailFiles
 	known note.Verifiers
 }
 
-// statement is a checkpoint that is valid for a trail.
-type statement struct {
+// knownCheckpoint is a checkpoint that is valid for a trail.
+type knownCheckpoint struct {
 	Checkpoint
 	kept  bool // kept elsewhere, by the verifier
 	fresh bool // written while the trail was being read, and may speak of records that are not read
@@ -48,9 +48,9 @@ type statement struct {
 // disk without end.
 const patience = time.Minute
 
-// witness reads the checkpoints of a trail. A directory with nothing but lines,
+// checkpointVerifier reads the checkpoints of a trail. A directory with nothing but lines,
 // without a key and without the name of a trail, has none.
-func (t TrailFiles) witness(trusted trust, kept [][]byte) (*witness, error) {
+func (t TrailFiles) checkpointVerifier(trusted trust, kept [][]byte) (*checkpointVerifier, error) {
 	name := filepath.Base(t.Path)
 	key, fault, err := t.readBeside(trailKeyFile)
 	if err != nil {
@@ -60,11 +60,11 @@ func (t TrailFiles) witness(trusted trust, kept [][]byte) (*witness, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &witness{key: strings.TrimSpace(string(key)), of: t}
+	w := &checkpointVerifier{key: strings.TrimSpace(string(key)), trail: t}
 	if fault || noMarks {
 		return w.blame(NoFile), nil
 	}
-	if len(key) == 0 && len(data) == 0 && len(kept) == 0 && !trailName().MatchString(name) && !trusted.asked {
+	if len(key) == 0 && len(data) == 0 && len(kept) == 0 && !trailName().MatchString(name) && !trusted.explicit {
 		return nil, nil
 	}
 	if len(key) == 0 && len(data) == 0 {
@@ -81,7 +81,7 @@ func (t TrailFiles) witness(trusted trust, kept [][]byte) (*witness, error) {
 	}
 	notes, torn := splitNotes(data) // a crash may have torn the last one
 	for _, msg := range notes {
-		if !w.hear(msg, statement{}) {
+		if !w.add(msg, knownCheckpoint{}) {
 			return w, nil
 		}
 	}
@@ -89,7 +89,7 @@ func (t TrailFiles) witness(trusted trust, kept [][]byte) (*witness, error) {
 		return w.blame(BadCheckpoint), nil
 	}
 	for _, msg := range kept {
-		if !w.hear(msg, statement{kept: true}) {
+		if !w.add(msg, knownCheckpoint{kept: true}) {
 			return w, nil
 		}
 	}
@@ -101,24 +101,24 @@ func (t TrailFiles) witness(trusted trust, kept [][]byte) (*witness, error) {
 }
 
 // sort sorts the checkpoints that are still to come.
-func (w *witness) sort() {
-	slices.SortStableFunc(w.signed[w.next:], func(a, b statement) int { return cmp.Compare(a.Size, b.Size) })
+func (w *checkpointVerifier) sort() {
+	slices.SortStableFunc(w.signed[w.next:], func(a, b knownCheckpoint) int { return cmp.Compare(a.Size, b.Size) })
 }
 
-// hearFresh takes in what the server has signed since the checkpoints were read, so
+// addNew takes in what the server has signed since the checkpoints were read, so
 // that a trail that grows while it is read is not taken for one that lacks
 // checkpoints. It reports whether there is any that speaks of the records so far.
-func (w *witness) hearFresh() bool {
-	if w.known == nil || w.fault != nil || w.of.in.In != nil { // a copy does not grow while it is read
+func (w *checkpointVerifier) addNew() bool {
+	if w.known == nil || w.fault != nil || w.trail.in.In != nil { // a copy does not grow while it is read
 		return false
 	}
-	data, err := w.of.in.readText(filepath.Join(w.of.Path, checkpointsFile))
-	if err != nil || int64(len(data)) <= w.heard {
+	data, err := w.trail.in.readText(filepath.Join(w.trail.Path, checkpointsFile))
+	if err != nil || int64(len(data)) <= w.readBytes {
 		return false
 	}
-	notes, _ := splitNotes(data[w.heard:])
+	notes, _ := splitNotes(data[w.readBytes:])
 	for _, msg := range notes {
-		if !w.hear(msg, statement{fresh: true}) {
+		if !w.add(msg, knownCheckpoint{fresh: true}) {
 			return false
 		}
 	}
@@ -140,11 +140,11 @@ func (t TrailFiles) readBeside(name string) (data []byte, odd bool, err error) {
 	return data, false, err
 }
 
-// hear adds a checkpoint, as what s says.
-func (w *witness) hear(msg []byte, s statement) bool {
+// add adds a checkpoint, as what s says.
+func (w *checkpointVerifier) add(msg []byte, s knownCheckpoint) bool {
 	c, err := openCheckpoint(msg, w.known)
-	trail := filepath.Base(w.of.Path)
-	if err != nil || c.Trail != trail && trailName().MatchString(trail) {
+	name := filepath.Base(w.trail.Path)
+	if err != nil || c.Trail != name && trailName().MatchString(name) {
 		w.blame(BadCheckpoint)
 		return false
 	}
@@ -153,7 +153,7 @@ func (w *witness) hear(msg []byte, s statement) bool {
 			w.blame(MissingMark)
 			return false
 		}
-		w.heard += noteBytes([][]byte{msg})
+		w.readBytes += noteBytes([][]byte{msg})
 	}
 	s.Checkpoint = c
 	w.signed = append(w.signed, s)
@@ -163,9 +163,9 @@ func (w *witness) hear(msg []byte, s statement) bool {
 
 // follows reports whether c is the next checkpoint of its file. Those of older
 // versions bear no numbers; but every trail begins with one of no records.
-func (w *witness) follows(c Checkpoint) bool {
-	n := w.marks
-	w.marks++
+func (w *checkpointVerifier) follows(c Checkpoint) bool {
+	n := w.count
+	w.count++
 	if n == 0 {
 		w.first = c
 		return c.Size == 0 && c.number == 0
@@ -173,14 +173,14 @@ func (w *witness) follows(c Checkpoint) bool {
 	return c.marked == w.first.marked && (!c.marked || c.number == n)
 }
 
-func (w *witness) blame(r Reason) *witness {
+func (w *checkpointVerifier) blame(r Reason) *checkpointVerifier {
 	w.fault = &Fault{Reason: r}
 	return w
 }
 
 // advance compares the checkpoints that speak of no more records than there are so
 // far with these. It returns what is wrong, "" if nothing.
-func (w *witness) advance() Reason {
+func (w *checkpointVerifier) advance() Reason {
 	for ; w.next < len(w.signed) && w.signed[w.next].Size <= w.tree.n; w.next++ {
 		claim := w.signed[w.next]
 		if claim.Size != w.tree.n {
@@ -192,7 +192,7 @@ func (w *witness) advance() Reason {
 			}
 			return Forged
 		}
-		w.bare = Fault{}
+		w.uncovered = Fault{}
 		if claim.End == closing || claim.End == closed {
 			w.ended, w.endAt = claim.End, claim.Size
 		}
@@ -200,56 +200,56 @@ func (w *witness) advance() Reason {
 	return ""
 }
 
-// over reports whether no record may follow.
-func (w *witness) over() bool { return w.ended == closed && w.endAt == w.tree.n }
+// atEnd reports whether no record may follow.
+func (w *checkpointVerifier) atEnd() bool { return w.ended == closed && w.endAt == w.tree.n }
 
-// testify compares a sound record with the checkpoints.
-func (c *checker) testify(s *sight, at Fault) {
-	w := c.witness
+// checkCheckpoints compares a sound record with the checkpoints.
+func (c *checker) checkCheckpoints(s *lineCheck, at Fault) {
+	w := c.checkpoints
 	if w.ended == closing && w.endAt == w.tree.n && !s.head.stop || w.ended != "" && w.tree.n > w.endAt {
 		c.blame(Tampered, at, BehindEnd)
 		c.report.Fault.Seq = s.head.Seq
 		return
 	}
 	w.tree.addLeaf(s.leaf)
-	if w.bare.Line == 0 {
-		w.bare, w.since = at, s.head.Time
-		w.bare.Seq = s.head.Seq
+	if w.uncovered.Line == 0 {
+		w.uncovered, w.uncoveredSince = at, s.head.Time
+		w.uncovered.Seq = s.head.Seq
 	}
 	if reason := w.advance(); reason != "" {
-		c.blame(Tampered, w.bare, reason)
+		c.blame(Tampered, w.uncovered, reason)
 		return
 	}
-	if w.overdue(s.head.Time) && !w.hearFresh() {
-		c.blame(Tampered, w.bare, Unsigned)
+	if w.overdue(s.head.Time) && !w.addNew() {
+		c.blame(Tampered, w.uncovered, Unsigned)
 		return
 	}
-	if w.bare.Line == 0 {
+	if w.uncovered.Line == 0 {
 		c.report.Signed = w.tree.n
 	}
-	if w.denied(s) {
+	if w.contradicted(s) {
 		at.Seq = s.head.Seq
 		c.blame(Tampered, at, Contradicted)
 		return
 	}
-	if c.covered != nil && w.bare.Line == 0 {
+	if c.covered != nil && w.uncovered.Line == 0 {
 		c.covered(s, at)
 	}
 }
 
 // overdue reports whether no server would have written a record at the given time,
 // because the first one without a checkpoint is too old.
-func (w *witness) overdue(at time.Time) bool {
-	return w.fault == nil && w.first.marked && w.bare.Line != 0 && w.next == len(w.signed) && at.Sub(w.since) > mostBareSeen
+func (w *checkpointVerifier) overdue(at time.Time) bool {
+	return w.fault == nil && w.first.marked && w.uncovered.Line != 0 && w.next == len(w.signed) && at.Sub(w.uncoveredSince) > maxUncoveredSeen
 }
 
-// denied reports whether a later trail says that this record was another one, or was
+// contradicted reports whether a later trail says that this record was another one, or was
 // not there at a time that is later than its own. What is behind may be the work of a
 // server that was taken for dead.
-func (w *witness) denied(s *sight) bool {
-	return slices.ContainsFunc(w.later, func(p predecessor) bool {
+func (w *checkpointVerifier) contradicted(s *lineCheck) bool {
+	return slices.ContainsFunc(w.claims, func(p predecessor) bool {
 		return p.seq == s.head.Seq && p.hash != string(s.own.hash[:]) ||
-			p.seq < s.head.Seq && s.head.Time.Before(p.when.Add(-mostSkew))
+			p.seq < s.head.Seq && s.head.Time.Before(p.at.Add(-maxSkew))
 	})
 }
 
@@ -262,14 +262,14 @@ func (c *checker) blame(s Status, at Fault, r Reason) {
 // finish evaluates the checkpoints after the last record. The result can be
 // worse than that of a torn line.
 func (c *checker) finish() {
-	w := c.witness
+	w := c.checkpoints
 	if w == nil || c.report.Status == Tampered {
 		return
 	}
-	if !w.over() && w.next == len(w.signed) && w.hearFresh() && w.advance() == "" && w.bare.Line == 0 {
+	if !w.atEnd() && w.next == len(w.signed) && w.addNew() && w.advance() == "" && w.uncovered.Line == 0 {
 		c.report.Signed = w.tree.n
 	}
-	c.report.Key, c.report.Closed = w.key, w.over()
+	c.report.Key, c.report.Closed = w.key, w.atEnd()
 	at := c.end
 	at.Seq = c.expected()
 	switch {
@@ -281,8 +281,8 @@ func (c *checker) finish() {
 		}
 		c.blame(Tampered, at, reason)
 	case w.fault != nil:
-		if w.bare.Line != 0 {
-			at = w.bare
+		if w.uncovered.Line != 0 {
+			at = w.uncovered
 		}
 		c.blame(Tampered, at, w.fault.Reason)
 	case w.cutShort(c.in):
@@ -294,44 +294,44 @@ func (c *checker) finish() {
 
 // cutShort reports whether a later trail says that this one had more records, or
 // that it was closed. A copy may lack what is not copied yet.
-func (w *witness) cutShort(in Files) bool {
-	return in.In == nil && slices.ContainsFunc(w.later, func(p predecessor) bool {
+func (w *checkpointVerifier) cutShort(in Files) bool {
+	return in.In == nil && slices.ContainsFunc(w.claims, func(p predecessor) bool {
 		return p.seq > w.tree.n || p.closed && !(w.ended == closed && w.endAt == p.seq)
 	})
 }
 
 // finishEnd judges how the trail ends, by itself.
 func (c *checker) finishEnd(at Fault) {
-	w := c.witness
+	w := c.checkpoints
 	stopped := c.stop > 0 && c.stop == c.before+c.report.Records
 	switch {
-	case c.passing != nil && c.passing.away != nil: // its checkpoints lie there, too
-	case w.marks == 0 && c.report.Records > 0:
+	case c.retired != nil && c.retired.missingArchive != nil: // its checkpoints lie there, too
+	case w.count == 0 && c.report.Records > 0:
 		c.blame(Tampered, at, NoCheckpoint)
-	case w.marks == 0:
+	case w.count == 0:
 		c.blame(Incomplete, at, NoCheckpoint)
-	case w.over() && c.report.Fault != nil && c.report.Fault.Reason == NoSegment:
+	case w.atEnd() && c.report.Fault != nil && c.report.Fault.Reason == NoSegment:
 		c.blame(Tampered, at, CutOff)
-	case w.over() && c.report.Fault != nil: // half a line behind the end
+	case w.atEnd() && c.report.Fault != nil: // half a line behind the end
 		c.blame(Tampered, at, BehindEnd)
-	case w.over():
-	case c.stop > c.report.Signed && !w.bareStop():
+	case w.atEnd():
+	case c.stop > c.report.Signed && !w.stopUncovered():
 		at.Seq = c.stop
 		c.blame(Tampered, at, Unclosed)
 	case stopped:
 		at.Seq = c.stop
 		c.blame(Incomplete, at, Unclosed)
 	case c.report.Fault != nil:
-	case w.bare.Line != 0 && c.report.Last.Sub(w.since) > patience:
-		c.blame(Incomplete, w.bare, Unsigned)
+	case w.uncovered.Line != 0 && c.report.Last.Sub(w.uncoveredSince) > patience:
+		c.blame(Incomplete, w.uncovered, Unsigned)
 	}
 }
 
-// bareStop reports whether a server may have died between its last record and the
+// stopUncovered reports whether a server may have died between its last record and the
 // checkpoint that closes the trail: all before that record, or that one too, is
 // signed.
-func (w *witness) bareStop() bool {
-	return w.bare.Line == 0 || w.ended == closing && w.endAt == w.tree.n-1
+func (w *checkpointVerifier) stopUncovered() bool {
+	return w.uncovered.Line == 0 || w.ended == closing && w.endAt == w.tree.n-1
 }
 
 // keptNotes are the checkpoints that the verifier kept, by trail.
@@ -358,16 +358,16 @@ func parseKept(data []byte) (keptNotes, error) {
 	return kept, nil
 }
 
-// of returns the checkpoints of a trail, and removes them.
-func (k keptNotes) of(path string) [][]byte {
+// take returns the checkpoints of a trail, and removes them.
+func (k keptNotes) take(path string) [][]byte {
 	name := filepath.Base(path)
 	notes := k[name]
 	delete(k, name)
 	return notes
 }
 
-// rest reports trails that no longer exist.
-func (k keptNotes) rest(dir string) (reports []TrailReport) {
+// unmatched reports trails that no longer exist.
+func (k keptNotes) unmatched(dir string) (reports []TrailReport) {
 	for name := range k {
 		path := filepath.Join(dir, name)
 		reports = append(reports, TrailReport{Path: path, Status: Tampered, Fault: &Fault{Reason: TrailGone, Seq: 1, File: path}})

@@ -31,7 +31,7 @@ func TestAClockThatWentForwardIsBelievedWhenItHasStood(t *testing.T) {
 		{"a machine that runs for an hour a week", at(-7), []float64{0, 7, 7.04, 14, 14.04, 21}, []float64{-7, 0, 0, 7.04, 7.04, 14.04}},
 		{"back", at(0), []float64{.1, -20, -19}, []float64{.1, -20, -19}},
 	} {
-		var p pace
+		var p clockGuard
 		for i, days := range c.clock {
 			p = p.step(at(days), c.newest)
 			if !p.trusted.Equal(at(c.want[i])) {
@@ -49,7 +49,7 @@ func TestAClockThatWentForwardRemovesNothingForADay(t *testing.T) {
 		write(t, dir, now().Add(-age), 5, nil)
 	}
 	clock := now()
-	o := Options{Dir: dir, Trails: Bounds{Age: 30 * day}, Unasked: true, Now: func() time.Time { return clock }}
+	o := Options{Dir: dir, Trails: Bounds{Age: 30 * day}, Background: true, Now: func() time.Time { return clock }}
 	sweep := func(forward time.Duration, want int, held bool) {
 		t.Helper()
 		clock = now().Add(forward)
@@ -76,7 +76,7 @@ func TestAClockThatWentForwardRemovesNothingForADay(t *testing.T) {
 		t.Errorf("beyond a size: %+v, %v", s, err)
 	}
 	asked := o // the control
-	asked.Unasked, asked.Trails = false, Bounds{Age: 3650*day + 15*day}
+	asked.Background, asked.Trails = false, Bounds{Age: 3650*day + 15*day}
 	if s, err := Sweep(t.Context(), asked); s.Trails != 1 || err != nil {
 		t.Errorf("a person asks: %+v, %v", s, err)
 	}
@@ -104,7 +104,7 @@ func TestAClockThatWasSetBackStopsNoSweep(t *testing.T) {
 		}
 	}
 	// A clock in doubt is a warning, once, and no error.
-	s.o.Unasked, s.o.Now = true, func() time.Time { return now().Add(3650 * day) }
+	s.o.Background, s.o.Now = true, func() time.Time { return now().Add(3650 * day) }
 	write(t, dir, now(), 5, nil)
 	for range 2 {
 		if err := os.Remove(stamp); err != nil {
@@ -115,7 +115,7 @@ func TestAClockThatWasSetBackStopsNoSweep(t *testing.T) {
 	if st := s.Status(); st.Errors != 0 || strings.Count(log.String(), "nothing is retired for its age yet") != 1 {
 		t.Errorf("%+v\n%s", st, &log)
 	}
-	if audit.Swept(dir).IsZero() {
+	if audit.LastSweep(dir).IsZero() {
 		t.Error("it was not swept")
 	}
 }

@@ -10,19 +10,19 @@ import (
 	"slices"
 )
 
-// passing is how a checker passes over what statements speak of.
-type passing struct {
+// retiredRanges is how a checker passes over what statements speak of.
+type retiredRanges struct {
 	retention
 
-	trail string
-	blind bool   // what lies in an archive is not read: the statement is enough
-	away  *Fault // an archive that is not there
+	trail          string
+	statementsOnly bool   // what lies in an archive is not read: the statement is enough
+	missingArchive *Fault // an archive that is not there
 }
 
-// passing reads the statements of a trail, and returns nil if it has none. trusted
+// retiredRanges reads the statements of a trail, and returns nil if it has none. trusted
 // says whose statements count.
-func (t TrailFiles) passing(trusted trust) (*passing, error) {
-	own, _, err := t.readBeside(trailKeyFile) // one that is no file is for the witness to say
+func (t TrailFiles) retiredRanges(trusted trust) (*retiredRanges, error) {
+	own, _, err := t.readBeside(trailKeyFile) // one that is no file is for the checkpoint verifier to say
 	if err != nil {
 		return nil, err
 	}
@@ -35,18 +35,18 @@ func (t TrailFiles) passing(trusted trust) (*passing, error) {
 	if err != nil || len(r.list) == 0 && r.err == nil {
 		return nil, err
 	}
-	return &passing{retention: r, trail: t.Path}, nil
+	return &retiredRanges{retention: r, trail: t.Path}, nil
 }
 
 // fault is a fault of statements that cannot be believed.
-func (p *passing) fault(r Reason) Fault {
+func (p *retiredRanges) fault(r Reason) Fault {
 	return Fault{Reason: r, File: filepath.Join(p.trail, retentionFile), Line: 1}
 }
 
-// begin checks the statements themselves, and the files of archives of which only
+// checkNotes checks the statements themselves, and the files of archives of which only
 // their hashes are known. It reports whether there is nothing else to check.
-func (c *checker) begin() (done bool, err error) {
-	p := c.passing
+func (c *checker) checkNotes() (done bool, err error) {
+	p := c.retired
 	if p == nil {
 		return false, nil
 	}
@@ -57,11 +57,11 @@ func (c *checker) begin() (done bool, err error) {
 	}
 	for i := range p.list {
 		s := &p.list[i]
-		if s.Act != Archived || p.blind {
+		if s.Act != Archived || p.statementsOnly {
 			continue
 		}
 		for _, file := range s.Files {
-			if p.about(file.Name) != s {
+			if p.noteOf(file.Name) != s {
 				continue
 			}
 			if _, err := c.checkStored(s, file); err != nil {
@@ -72,16 +72,16 @@ func (c *checker) begin() (done bool, err error) {
 	return c.report.Fault != nil, nil
 }
 
-// enter comes before a segment is read. It passes over what was retired before it, and
+// enterSegment comes before a segment is read. It passes over what was retired before it, and
 // over the segment itself where it cannot be read; skip says that it did.
-func (c *checker) enter(path string) (skip bool, err error) {
-	p := c.passing
+func (c *checker) enterSegment(path string) (skip bool, err error) {
+	p := c.retired
 	if p == nil {
 		return false, nil
 	}
 	name := filepath.Base(path)
-	c.leap(name)
-	s := p.about(name)
+	c.skipRetired(name)
+	s := p.noteOf(name)
 	if s == nil || s.Act != Archived || c.report.Fault != nil {
 		return c.report.Fault != nil, nil
 	}
@@ -91,7 +91,7 @@ func (c *checker) enter(path string) (skip bool, err error) {
 	if info, err := c.in.lstat(path); err == nil && info.Mode().IsRegular() {
 		return false, nil // it was not removed yet
 	}
-	if !p.blind {
+	if !p.statementsOnly {
 		for _, file := range s.Segments {
 			if file.Name != name {
 				continue
@@ -102,28 +102,28 @@ func (c *checker) enter(path string) (skip bool, err error) {
 			}
 		}
 	}
-	c.pass(s)
+	c.skipRange(s)
 	return true, nil
 }
 
-// leap passes over all that was retired before a segment; "" is the end of the trail.
-func (c *checker) leap(name string) {
-	for i := range c.passing.list {
-		s := &c.passing.list[i]
+// skipRetired passes over all that was retired before a segment; "" is the end of the trail.
+func (c *checker) skipRetired(name string) {
+	for i := range c.retired.list {
+		s := &c.retired.list[i]
 		if s.Act != Retired || !s.hasRecords() || s.Through < c.expected() || c.report.Fault != nil {
 			continue
 		}
 		if last := len(s.Segments) - 1; name != "" && last >= 0 && s.Segments[last].Name >= name {
 			continue
 		}
-		c.pass(s)
+		c.skipRange(s)
 	}
 }
 
-// pass takes over the state behind the records of a statement.
-func (c *checker) pass(s *Statement) {
+// skipRange takes over the state behind the records of a statement.
+func (c *checker) skipRange(s *RetentionNote) {
 	if s.From > c.expected() || s.From < c.expected() && s.Act == Retired {
-		c.fail(Tampered, c.passing.fault(Missing))
+		c.fail(Tampered, c.retired.fault(Missing))
 		return
 	}
 	if c.report.Records == 0 {
@@ -133,16 +133,16 @@ func (c *checker) pass(s *Statement) {
 		c.report.Last = s.Last
 	}
 	c.prev, c.anyStart = s.chain, false
-	w := c.witness
+	w := c.checkpoints
 	if w == nil {
 		return
 	}
 	w.tree = tree{s.tree.n, append(w.tree.roots[:0:0], s.tree.roots...)}
-	w.bare = Fault{}
+	w.uncovered = Fault{}
 	for ; w.next < len(w.signed) && w.signed[w.next].Size <= s.Through; w.next++ {
 		claim := w.signed[w.next]
 		if claim.Size == s.Through && claim.Root != s.Root {
-			c.fail(Tampered, c.passing.fault(Forged))
+			c.fail(Tampered, c.retired.fault(Forged))
 			return
 		}
 	}
@@ -152,13 +152,13 @@ func (c *checker) pass(s *Statement) {
 	}
 }
 
-// leave comes after the last segment.
-func (c *checker) leave(segments int) {
-	p := c.passing
+// finishSegments comes after the last segment.
+func (c *checker) finishSegments(segments int) {
+	p := c.retired
 	if p == nil || c.report.Fault != nil {
 		return
 	}
-	c.leap("")
+	c.skipRetired("")
 	over := false
 	for i := range p.list {
 		s := &p.list[i]
@@ -170,44 +170,44 @@ func (c *checker) leave(segments int) {
 	case c.report.Fault != nil:
 	case segments == 0 && !over: // a server begins another file before it seals one
 		c.fail(Tampered, p.fault(Missing))
-	case p.away != nil:
-		c.fail(Incomplete, *p.away)
+	case p.missingArchive != nil:
+		c.fail(Incomplete, *p.missingArchive)
 	}
 	if c.end.File == "" {
 		c.end = p.fault("")
 	}
 }
 
-// settle comes after a segment of an archive was read: what was read must be what the
+// checkArchivedRange comes after a segment of an archive was read: what was read must be what the
 // statement speaks of.
-func (c *checker) settle(path string) {
-	p := c.passing
+func (c *checker) checkArchivedRange(path string) {
+	p := c.retired
 	if p == nil || c.report.Fault != nil {
 		return
 	}
-	s := p.about(filepath.Base(path))
+	s := p.noteOf(filepath.Base(path))
 	if s == nil || s.Act != Archived || s.Segments[len(s.Segments)-1].Name != filepath.Base(path) {
 		return
 	}
-	if c.report.Records != s.Through || c.prev != s.chain || c.witness != nil && c.witness.tree.root() != s.Root {
+	if c.report.Records != s.Through || c.prev != s.chain || c.checkpoints != nil && c.checkpoints.tree.root() != s.Root {
 		c.fail(Tampered, p.fault(Forged))
 	}
 }
 
 // checkStored compares a file of an archive with its statement. An archive that is not
 // there at all is remembered; a file that is missing in one that is there was removed.
-func (c *checker) checkStored(s *Statement, file StatedFile) (there bool, err error) {
-	path := filepath.Join(c.passing.trail, filepath.FromSlash(file.Name))
+func (c *checker) checkStored(s *RetentionNote, file StatedFile) (there bool, err error) {
+	path := filepath.Join(c.retired.trail, filepath.FromSlash(file.Name))
 	at, packed, err := c.in.stored(path)
 	fault := Fault{File: path, Line: 1}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if c.in.archiveThere(s) {
+		if c.in.archivePresent(s) {
 			fault.Reason = ArchiveGone
 			c.fail(Tampered, fault)
-		} else if fault.File = filepath.Join(s.To, s.Trail); c.passing.away == nil {
+		} else if fault.File = filepath.Join(s.To, s.Trail); c.retired.missingArchive == nil {
 			fault.Reason = ArchiveAway
-			c.passing.away = &fault
+			c.retired.missingArchive = &fault
 		}
 		return false, nil
 	case err != nil:
@@ -228,9 +228,9 @@ func (c *checker) checkStored(s *Statement, file StatedFile) (there bool, err er
 	return true, nil
 }
 
-// archiveThere reports whether the archive of a statement is where it says, or where the
+// archivePresent reports whether the archive of a statement is where it says, or where the
 // verifier says: a directory is one that has the key to it.
-func (f Files) archiveThere(s *Statement) bool {
+func (f Files) archivePresent(s *RetentionNote) bool {
 	if _, err := f.lstat(filepath.Join(s.To, keysDir, publicFile)); err == nil {
 		return true
 	}

@@ -2,17 +2,17 @@ package spool
 
 import "tipstaff/internal/redact"
 
-// side is what is known of one stream around a part that is shown, and which
+// secretContext is what is known of one stream around a part that is shown, and which
 // secrets are in it.
-type side struct {
+type secretContext struct {
 	text   string
 	hidden []redact.Hidden
 	at     int // how far the part was shown
 }
 
-// newSide puts the chunks of a stream together. What is shown begins with the
+// newSecretContext puts the chunks of a stream together. What is shown begins with the
 // chunks of middle.
-func newSide(s Stream, r *redact.Redactor, before, middle, after []chunk) side {
+func newSecretContext(s Stream, r *redact.Redactor, before, middle, after []chunk) secretContext {
 	var text []byte
 	add := func(chunks []chunk) {
 		for _, c := range chunks {
@@ -25,14 +25,14 @@ func newSide(s Stream, r *redact.Redactor, before, middle, after []chunk) side {
 	begin := len(text)
 	add(middle)
 	add(after)
-	one := side{text: string(text), at: begin}
+	one := secretContext{text: string(text), at: begin}
 	one.hidden = r.Hidden(one.text)
 	return one
 }
 
 // next appends the next n bytes of the stream to out, without its secrets. The
 // mark of a secret stands where it begins.
-func (s *side) next(out []byte, n int) []byte {
+func (s *secretContext) next(out []byte, n int) []byte {
 	out = appendShown(out, s.text, s.hidden, s.at, s.at+n)
 	s.at += n
 	return out

@@ -18,17 +18,17 @@ type run struct {
 	n      int
 }
 
-// hold is the latest part of an output, in memory: data[i] has the offset from+i.
-type hold struct {
+// interleaveBuffer is the latest part of an output, in memory: data[i] has the offset from+i.
+type interleaveBuffer struct {
 	from int64
 	data []byte
 	runs []run
 }
 
 // end is the offset behind the last byte.
-func (h *hold) end() int64 { return h.from + int64(len(h.data)) }
+func (h *interleaveBuffer) end() int64 { return h.from + int64(len(h.data)) }
 
-func (h *hold) add(from Stream, p []byte) {
+func (h *interleaveBuffer) add(from Stream, p []byte) {
 	h.data = append(h.data, p...)
 	if last := len(h.runs) - 1; last >= 0 && h.runs[last].stream == from {
 		h.runs[last].n += len(p)
@@ -38,14 +38,14 @@ func (h *hold) add(from Stream, p []byte) {
 }
 
 // clear empties it, and keeps its memory.
-func (h *hold) clear() {
+func (h *interleaveBuffer) clear() {
 	h.from = h.end()
 	h.data, h.runs = h.data[:0], h.runs[:0]
 }
 
 // addLast is add for an output whose file takes no more: only the last bytes
 // stay.
-func (h *hold) addLast(from Stream, p []byte) {
+func (h *interleaveBuffer) addLast(from Stream, p []byte) {
 	if len(p) >= lastKept {
 		h.from = h.end() + int64(len(p)-lastKept)
 		h.data, h.runs = append(h.data[:0], p[len(p)-lastKept:]...), append(h.runs[:0], run{from, lastKept})
@@ -65,7 +65,7 @@ func (h *hold) addLast(from Stream, p []byte) {
 }
 
 // shift drops the first n bytes.
-func (h *hold) shift(n int) {
+func (h *interleaveBuffer) shift(n int) {
 	h.from += int64(n)
 	h.data = h.data[:copy(h.data, h.data[n:])]
 	i := 0

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Asked is a filter as a person writes it: in flags, or in the fields of a form.
+// Query is a filter as a person writes it: in flags, or in the fields of a form.
 // An empty text matches everything.
-type Asked struct {
+type Query struct {
 	Agent, Task, Session, Principal, Command string
 
 	Event, Cmd   string // for [ParseWord]
@@ -18,7 +18,7 @@ type Asked struct {
 	Denied       bool
 }
 
-// FieldError says what is wrong with one field of [Asked]. Field is its name in
+// FieldError says what is wrong with one field of [Query]. Field is its name in
 // small letters.
 type FieldError struct {
 	Field string
@@ -30,21 +30,21 @@ func (e *FieldError) Error() string { return e.Field + ": " + e.Err.Error() }
 // Unwrap returns Err.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// Filter returns the filter that a means. Its errors are of type [FieldError].
-func (a *Asked) Filter(now time.Time) (*Filter, error) {
+// Filter returns the filter that q means. Its errors are of type [FieldError].
+func (q *Query) Filter(now time.Time) (*Filter, error) {
 	out := &Filter{
-		Agent: a.Agent, Task: a.Task, Session: a.Session, Command: a.Command, Principal: a.Principal,
-		Code: strings.ToUpper(a.Code), Denied: a.Denied,
+		Agent: q.Agent, Task: q.Task, Session: q.Session, Command: q.Command, Principal: q.Principal,
+		Code: strings.ToUpper(q.Code), Denied: q.Denied,
 	}
 	for _, field := range []struct {
 		name, text string
 		parse      func(text string) error
 	}{
-		{"event", a.Event, func(s string) (err error) { out.Event, err = ParseWord(s); return err }},
-		{"cmd", a.Cmd, func(s string) (err error) { out.Cmd, err = ParseWord(s); return err }},
-		{"exit", a.Exit, func(s string) (err error) { out.Exit, err = ParseExit(s); return err }},
-		{"since", a.Since, func(s string) (err error) { out.Since, err = ParseTime(s, now); return err }},
-		{"until", a.Until, func(s string) (err error) { out.Until, err = ParseTime(s, now); return err }},
+		{"event", q.Event, func(s string) (err error) { out.Event, err = ParseWord(s); return err }},
+		{"cmd", q.Cmd, func(s string) (err error) { out.Cmd, err = ParseWord(s); return err }},
+		{"exit", q.Exit, func(s string) (err error) { out.Exit, err = ParseExit(s); return err }},
+		{"since", q.Since, func(s string) (err error) { out.Since, err = ParseTime(s, now); return err }},
+		{"until", q.Until, func(s string) (err error) { out.Until, err = ParseTime(s, now); return err }},
 	} {
 		if field.text == "" {
 			continue

@@ -11,10 +11,10 @@ import (
 	"tipstaff/internal/flock"
 )
 
-// place is the directory of one server, below that of all. It is made when it is
+// serverDir is the directory of one server, below that of all. It is made when it is
 // needed, and locked as long as its server lives, so that another server can tell
 // it from what a dead one has left.
-type place struct {
+type serverDir struct {
 	dir string
 
 	mu   sync.Mutex
@@ -25,9 +25,9 @@ type place struct {
 // prefix begins the names of the directories of servers.
 const prefix = "server-"
 
-// openPlace makes the directory of all servers, and removes what dead ones have
+// openServerDir makes the directory of all servers, and removes what dead ones have
 // left there.
-func openPlace(dir string) (*place, error) {
+func openServerDir(dir string) (*serverDir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the spool: %w", err)
 	}
@@ -37,7 +37,7 @@ func openPlace(dir string) (*place, error) {
 	if err := removeDead(dir); err != nil {
 		return nil, fmt.Errorf("cannot use the spool: %w", err)
 	}
-	return &place{dir: dir}, nil
+	return &serverDir{dir: dir}, nil
 }
 
 // removeDead removes the directories of servers that have died. Those of living
@@ -68,7 +68,7 @@ func removeDead(dir string) error {
 }
 
 // create makes the file of an output.
-func (p *place) create(serial uint64) (path string, file *os.File, err error) {
+func (p *serverDir) create(serial uint64) (path string, file *os.File, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.own == "" {
@@ -82,7 +82,7 @@ func (p *place) create(serial uint64) (path string, file *os.File, err error) {
 }
 
 // make makes the directory of this server. Nothing is removed meanwhile.
-func (p *place) make() error {
+func (p *serverDir) make() error {
 	all, err := flock.LockDir(context.Background(), p.dir)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (p *place) make() error {
 }
 
 // close removes the directory. It may be called of nil.
-func (p *place) close() error {
+func (p *serverDir) close() error {
 	if p == nil {
 		return nil
 	}

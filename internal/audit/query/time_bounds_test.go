@@ -63,7 +63,7 @@ func TestKnownTimesSaveReadingAndChangeNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		var pages []string
-		for turn := (Turn{}); ; {
+		for turn := (PageRange{}); ; {
 			p, err := ReadPage(t.Context(), trails, f, turn, 7)
 			if err != nil {
 				t.Fatal(err)

@@ -45,7 +45,7 @@ func (f countedFile) Close() error {
 // TestThousandsOfTrailsAreReadWithFewFiles: more trails than a process has descriptors
 // were written at the same time.
 func TestThousandsOfTrailsAreReadWithFewFiles(t *testing.T) {
-	const trails, records = 3 * mostFiles, 12
+	const trails, records = 3 * maxOpenFiles, 12
 	dir := t.TempDir()
 	var lines []string
 	for i := range trails {
@@ -74,7 +74,7 @@ func TestThousandsOfTrailsAreReadWithFewFiles(t *testing.T) {
 	}
 	check := func(what string, got, want []string, err error) {
 		t.Helper()
-		if most := in.most.Load(); err != nil || !slices.Equal(got, want) || most > mostFiles+1 || in.open.Load() != 0 {
+		if most := in.most.Load(); err != nil || !slices.Equal(got, want) || most > maxOpenFiles+1 || in.open.Load() != 0 {
 			t.Errorf("%s: %d lines of %d, %d files open at once, %d left, %v", what, len(got), len(want), most, in.open.Load(), err)
 		}
 	}

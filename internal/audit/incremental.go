@@ -11,33 +11,33 @@ import (
 	"time"
 )
 
-// Growing verifies one trail while a server writes it. It remembers how far it
-// came, and each [Growing.Advance] reads only what no checkpoint covered before.
+// IncrementalVerifier verifies one trail while a server writes it. It remembers how far it
+// came, and each [IncrementalVerifier.Advance] reads only what no checkpoint covered before.
 // A trail whose earlier part no longer looks as it did is read again from the
 // beginning. Bytes that were changed without a trace in size or time of a file
-// are found only when everything is read again; see [Growing.Again].
+// are found only when everything is read again; see [IncrementalVerifier.Reset].
 //
 // It is for one goroutine.
-type Growing struct {
+type IncrementalVerifier struct {
 	in     Files
 	path   string
 	public string
 
-	began  time.Time
-	from   place
-	within place   // where an Advance was interrupted; File is "" if none was
-	files  []stamp // of the segments up to from
+	began       time.Time
+	trusted     resumePoint
+	interrupted resumePoint // where an Advance was interrupted; File is "" if none was
+	files       []fileStamp // of the segments up to from
 }
 
-// place is the state after a record that can be trusted: it is the last one
+// resumePoint is the state after a record that can be trusted: it is the last one
 // that a checkpoint covers, or the trail has no checkpoints at all.
-type place struct {
+type resumePoint struct {
 	checker checker
 	next    Fault // the line after it; File is "" before the first segment
 }
 
-// stamp is what a file was like.
-type stamp struct {
+// fileStamp is what a file was like.
+type fileStamp struct {
 	path string
 	info fs.FileInfo
 }
@@ -53,21 +53,25 @@ type Progress struct {
 	At    time.Time
 }
 
-// NewGrowing returns a verifier of the trail in a directory. Public is the public
+// NewIncrementalVerifier returns a verifier of the trail in a directory. Public is the public
 // key, as in [VerifyOptions].
-func NewGrowing(trail, public string) *Growing { return Files{}.Growing(trail, public) }
-
-// Growing is [NewGrowing] for another place.
-func (f Files) Growing(trail, public string) *Growing {
-	return &Growing{in: f, path: trail, public: public}
+func NewIncrementalVerifier(trail, public string) *IncrementalVerifier {
+	return Files{}.IncrementalVerifier(trail, public)
 }
 
-// Again makes the next Advance read the trail from its beginning.
-func (g *Growing) Again() { *g = Growing{in: g.in, path: g.path, public: g.public} }
+// IncrementalVerifier is [NewIncrementalVerifier] for another place.
+func (f Files) IncrementalVerifier(trail, public string) *IncrementalVerifier {
+	return &IncrementalVerifier{in: f, path: trail, public: public}
+}
+
+// Reset makes the next Advance read the trail from its beginning.
+func (g *IncrementalVerifier) Reset() {
+	*g = IncrementalVerifier{in: g.in, path: g.path, public: g.public}
+}
 
 // Advance reads what was added. When ctx is done it ends early, and the next
 // Advance goes on where it was.
-func (g *Growing) Advance(ctx context.Context) (Progress, error) {
+func (g *IncrementalVerifier) Advance(ctx context.Context) (Progress, error) {
 	p, err := g.advance(ctx)
 	if err != nil {
 		return p, fmt.Errorf("cannot verify %s: %w", g.path, err)
@@ -75,9 +79,9 @@ func (g *Growing) Advance(ctx context.Context) (Progress, error) {
 	return p, nil
 }
 
-func (g *Growing) advance(ctx context.Context) (p Progress, err error) {
+func (g *IncrementalVerifier) advance(ctx context.Context) (p Progress, err error) {
 	if g.changed() {
-		g.Again()
+		g.Reset()
 	}
 	at := time.Now()
 	if g.began.IsZero() {
@@ -93,19 +97,19 @@ func (g *Growing) advance(ctx context.Context) (p Progress, err error) {
 	if err != nil {
 		return p, err
 	}
-	c.covered = func(s *sight, at Fault) {
+	c.covered = func(s *lineCheck, at Fault) {
 		at.Line++
 		at.Offset += int64(s.size)
-		g.from = place{c.clone(), at}
+		g.trusted = resumePoint{c.clone(), at}
 	}
 	c.batched = func(next Fault) error {
-		if c.witness == nil && c.report.Fault == nil {
-			g.from = place{c.clone(), next}
+		if c.checkpoints == nil && c.report.Fault == nil {
+			g.trusted = resumePoint{c.clone(), next}
 		}
 		if context.Cause(ctx) == nil || next == from { // each Advance gets on
 			return nil
 		}
-		g.within = place{c.clone(), next}
+		g.interrupted = resumePoint{c.clone(), next}
 		return context.Cause(ctx)
 	}
 	err = c.read(segments, from)
@@ -115,7 +119,7 @@ func (g *Growing) advance(ctx context.Context) (p Progress, err error) {
 	}
 	if !interrupted {
 		c.finish()
-		g.within = place{}
+		g.interrupted = resumePoint{}
 	}
 	g.remember(segments)
 	return Progress{Report: c.report, Whole: !interrupted, Began: g.began, At: at}, nil
@@ -123,10 +127,10 @@ func (g *Growing) advance(ctx context.Context) (p Progress, err error) {
 
 // read checks the segments from a place on.
 func (c *checker) read(segments []string, from Fault) error {
-	if done, err := c.begin(); done || err != nil {
+	if done, err := c.checkNotes(); done || err != nil {
 		return err
 	}
-	if len(segments) == 0 && c.passing == nil {
+	if len(segments) == 0 && c.retired == nil {
 		c.end = Fault{File: c.report.Path}
 		c.fail(Incomplete, Fault{Reason: NoSegment, Seq: 1, File: c.report.Path})
 		return nil
@@ -143,7 +147,7 @@ func (c *checker) read(segments []string, from Fault) error {
 			return err
 		}
 	}
-	c.leave(len(segments))
+	c.finishSegments(len(segments))
 	return nil
 }
 
@@ -151,57 +155,57 @@ func (c *checker) read(segments []string, from Fault) error {
 func (c *checker) clone() checker {
 	out := *c
 	out.covered, out.batched = nil, nil
-	if c.witness != nil {
-		w := *c.witness
+	if c.checkpoints != nil {
+		w := *c.checkpoints
 		w.tree.roots = slices.Clone(w.tree.roots)
-		out.witness = &w
+		out.checkpoints = &w
 	}
 	return out
 }
 
 // resume returns the checker as it was at the place that was reached, with the
 // checkpoints that were written since, and where to go on.
-func (g *Growing) resume() (*checker, Fault, error) {
-	if g.within.next.File != "" {
-		c := g.within.checker.clone()
-		return &c, g.within.next, nil
+func (g *IncrementalVerifier) resume() (*checker, Fault, error) {
+	if g.interrupted.next.File != "" {
+		c := g.interrupted.checker.clone()
+		return &c, g.interrupted.next, nil
 	}
 	trusted, err := g.in.newTrust(filepath.Dir(g.path), g.public)
 	if err != nil {
 		return nil, Fault{}, err
 	}
-	p, err := TrailFiles{Path: g.path, in: g.in}.passing(trusted)
+	p, err := TrailFiles{Path: g.path, in: g.in}.retiredRanges(trusted)
 	if err != nil {
 		return nil, Fault{}, err
 	}
-	if g.from.next.File != "" {
-		c := g.from.checker.clone()
-		c.passing = p
-		ok, err := g.hearMore(c.witness, trusted)
+	if g.trusted.next.File != "" {
+		c := g.trusted.checker.clone()
+		c.retired = p
+		ok, err := g.addNewCheckpoints(c.checkpoints, trusted)
 		if err != nil || ok {
-			return &c, g.from.next, err
+			return &c, g.trusted.next, err
 		}
-		g.Again()
+		g.Reset()
 		g.began = time.Now()
 	}
-	c := &checker{in: g.in, report: TrailReport{Path: g.path, Status: OK}, prev: origin(), passing: p}
-	c.witness, err = TrailFiles{Path: g.path, in: g.in}.witness(trusted, nil)
+	c := &checker{in: g.in, report: TrailReport{Path: g.path, Status: OK}, prev: origin(), retired: p}
+	c.checkpoints, err = TrailFiles{Path: g.path, in: g.in}.checkpointVerifier(trusted, nil)
 	return c, Fault{}, err
 }
 
-// hearMore gives the witness the checkpoints that were written since. ok is
-// false if they are not what a server writes after what was heard.
-func (g *Growing) hearMore(w *witness, trusted trust) (ok bool, err error) {
+// addNewCheckpoints gives the verifier the checkpoints that were written since. ok is
+// false if they are not what a server writes after those that were read.
+func (g *IncrementalVerifier) addNewCheckpoints(w *checkpointVerifier, trusted trust) (ok bool, err error) {
 	if w == nil {
 		return true, nil
 	}
-	data, err := g.in.readFrom(filepath.Join(g.path, checkpointsFile), w.heard)
+	data, err := g.in.readFrom(filepath.Join(g.path, checkpointsFile), w.readBytes)
 	if err != nil || !trusted.accepts(w.key) {
 		return false, err
 	}
 	notes, _ := splitNotes(data)
 	for _, msg := range notes {
-		if !w.hear(msg, statement{}) {
+		if !w.add(msg, knownCheckpoint{}) {
 			return false, nil
 		}
 		if fresh := w.signed[len(w.signed)-1]; len(w.signed) > 1 && fresh.Size < w.signed[len(w.signed)-2].Size {
@@ -237,25 +241,25 @@ func noteBytes(notes [][]byte) (n int64) {
 }
 
 // remember keeps what the files that were read are like.
-func (g *Growing) remember(segments []string) {
+func (g *IncrementalVerifier) remember(segments []string) {
 	g.files = g.files[:0]
 	for _, path := range segments {
-		if path > g.from.next.File {
+		if path > g.trusted.next.File {
 			break
 		}
 		info, err := g.in.Stat(path)
 		if err != nil {
-			g.Again()
+			g.Reset()
 			return
 		}
-		g.files = append(g.files, stamp{path, info})
+		g.files = append(g.files, fileStamp{path, info})
 	}
 }
 
 // changed reports whether what was read is no longer what it was, as far as the
 // files themselves tell.
-func (g *Growing) changed() bool {
-	if g.from.next.File == "" {
+func (g *IncrementalVerifier) changed() bool {
+	if g.trusted.next.File == "" {
 		return false
 	}
 	for _, f := range g.files {
@@ -263,17 +267,17 @@ func (g *Growing) changed() bool {
 		switch {
 		case err != nil, g.in.In == nil && !os.SameFile(onDisk(now), onDisk(f.info)):
 			return true
-		case f.path == g.from.next.File:
-			if now.Size() < g.from.next.Offset {
+		case f.path == g.trusted.next.File:
+			if now.Size() < g.trusted.next.Offset {
 				return true
 			}
 		case now.Size() != f.info.Size(), !now.ModTime().Equal(f.info.ModTime()):
 			return true
 		}
 	}
-	if g.from.checker.witness == nil {
+	if g.trusted.checker.checkpoints == nil {
 		return false
 	}
 	marks, err := g.in.Stat(filepath.Join(g.path, checkpointsFile))
-	return err != nil || marks.Size() < g.from.checker.witness.heard
+	return err != nil || marks.Size() < g.trusted.checker.checkpoints.readBytes
 }

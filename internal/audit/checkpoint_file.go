@@ -1,0 +1,119 @@
+package audit
+
+import (
+	"io"
+	"time"
+)
+
+// A checkpoint is due after this many records, and after this time.
+const (
+	checkpointRecords  = 100
+	checkpointInterval = 10 * time.Second
+)
+
+// Checkpoints need not be on the disk at once: they are synced when the last sync
+// is so long ago. With checkpointInterval and the time that a sync takes this is
+// less than maxUncovered.
+const checkpointSyncInterval = 5 * time.Second
+
+// treeHead is a state of the trail that can be signed.
+type treeHead struct {
+	size uint64
+	root [32]byte
+}
+
+// treeHead returns the present state. The caller holds t.mu.
+func (t *Trail) treeHead() treeHead { return treeHead{t.seq, t.tree.root()} }
+
+// checkpointFile is the file of checkpoints.
+type checkpointFile struct {
+	file     file
+	good     int64    // end of the last checkpoint
+	torn     bool     // the file may contain bytes beyond good
+	covered  treeHead // state that the last one covers
+	signedAt time.Time
+
+	number int       // of the next one
+	synced time.Time // when all of them were on the disk
+	dirty  bool      // some may not be
+}
+
+// writeDue writes the checkpoints that are due: one for the end of each full file,
+// and one for p if end says that the trail ends with it, or if it is time. The
+// caller holds t.signing.
+func (t *Trail) writeDue(p treeHead, end string) error {
+	t.mu.Lock()
+	seals := t.seals
+	t.mu.Unlock()
+	for _, s := range seals {
+		if err := t.writeCheckpoint(s, sealed); err != nil {
+			return err
+		}
+		t.mu.Lock()
+		t.seals = t.seals[1:]
+		t.mu.Unlock()
+	}
+	m := &t.checkpoints
+	if p.size >= m.covered.size { // else a file has become full since, and its end is signed
+		fresh := p.size - m.covered.size
+		due := fresh >= checkpointRecords || fresh > 0 && t.opts.Clock().Sub(m.signedAt) >= checkpointInterval
+		if due || end != "" {
+			if err := t.writeCheckpoint(p, end); err != nil {
+				return err
+			}
+		}
+	}
+	if t.opts.Clock().Sub(m.synced) < checkpointSyncInterval {
+		return nil
+	}
+	return t.syncCheckpoints()
+}
+
+// writeCheckpoint signs a point and appends it to the file of checkpoints.
+func (t *Trail) writeCheckpoint(p treeHead, end string, before ...predecessor) error {
+	m := &t.checkpoints
+	if m.torn {
+		if err := m.file.Truncate(m.good); err != nil {
+			return err
+		}
+		m.torn = false
+	}
+	now := t.opts.Clock()
+	c := Checkpoint{Trail: t.name(), Size: p.size, Root: p.root, Time: now, End: end, number: m.number, marked: true, before: before}
+	signed, err := c.sign(t.key.signer)
+	if err != nil {
+		return err
+	}
+	n, err := m.file.Write(append(signed[:len(signed):len(signed)], '\n'))
+	if err == nil && n <= len(signed) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		m.torn = true
+		return err
+	}
+	m.good, m.covered, m.signedAt = m.good+int64(n), p, now
+	m.number, m.dirty = m.number+1, true
+	t.signed.Store(&Signed{Records: p.size, Time: now})
+	if t.opts.OnCheckpoint != nil {
+		t.opts.OnCheckpoint(c.Trail, signed)
+	}
+	if end != "" {
+		return t.syncCheckpoints()
+	}
+	return nil
+}
+
+// syncCheckpoints makes the checkpoints durable, so that a failure of the machine cannot
+// take more of them than a verifier lets pass. The caller holds t.signing.
+func (t *Trail) syncCheckpoints() error {
+	m := &t.checkpoints
+	if !m.dirty {
+		return nil
+	}
+	if err := t.reach(m.file.Sync); err != nil {
+		return err
+	}
+	m.dirty, m.synced = false, t.opts.Clock()
+	return nil
+}
