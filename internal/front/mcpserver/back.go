@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"tipstaff"
 	"tipstaff/internal/fleet/rpc"
 	"tipstaff/internal/front/authn"
@@ -37,37 +39,37 @@ func (s *Server) Carry(ctx context.Context, call rpc.Call, at rpc.Caller) ([]byt
 		}
 	}
 	c := cameOver(call, f)
-	a, err := t.admit(c.in.principal, call.Arguments)
-	c.session = tipstaff.SessionID(a.text[sessionParameter.name] + a.text[shellSession.name])
-	if s.opts.Jobs != nil {
-		over := s.opts.Jobs.Call(c.owner())
-		defer over()
-	}
 	told := &teller{p: newProgress(nil, nil, s.opts.Redactor), at: at}
 	c.progress = told
 	c.asking = &asking{progress: told}
 	c.asking.elsewhere = c.asking.over(f, at)
-	if err == nil {
-		c.asking.claim, err = s.broughtOver(call.Principal, f.Brought)
+	var res *mcp.CallToolResult
+	var asked error // instead of an answer: the question that the gateway's client gets
+	err := s.gate(t, c,
+		func(arguments) (func(), error) { return s.countCall(c), nil },
+		func(arguments) (_ func(), err error) {
+			c.asking.claim, err = s.broughtOver(call.Principal, f.Brought)
+			return nil, err
+		},
+		func(arguments) (func(), error) {
+			if t.family == "" && !t.follows {
+				return nil, nil
+			}
+			return told.begin(), nil
+		},
+		func(a arguments) (_ func(), err error) {
+			if res, err = t.call(ctx, s, c, a); errors.Is(err, approval.ErrLater) {
+				asked, err = handOver(c.asking.handed, s.opts.Self), nil
+			}
+			return nil, err
+		})
+	switch {
+	case err != nil:
+		return nil, err
+	case asked != nil:
+		return nil, asked
 	}
-	if err == nil {
-		if t.family != "" || t.follows {
-			over := told.begin()
-			defer over()
-		}
-		res, fault := t.call(ctx, s, c, a)
-		if fault == nil {
-			return json.Marshal(res)
-		}
-		if err = fault; errors.Is(fault, approval.ErrLater) {
-			return nil, handOver(c.asking.handed, s.opts.Self)
-		}
-	}
-	if !c.judged {
-		s.opts.Road.NoteRefusal(tipstaff.Request{Tool: tipstaff.Tool(t.name), Family: t.family, Origin: c.origin, Session: c.session}, err)
-	}
-	s.logFault(t.name, err)
-	return nil, err
+	return json.Marshal(res)
 }
 
 // cameOver is the caller of a call that came over a gateway.

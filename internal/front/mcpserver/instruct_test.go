@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"strings"
 	"testing"
+
 	"tipstaff"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"

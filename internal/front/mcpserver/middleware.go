@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"strings"
+
 	"tipstaff"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"

@@ -109,9 +109,16 @@ func answerSize(res *mcp.CallToolResult) (n int) {
 	return n
 }
 
+// countCall counts the call among those of its caller, until leave is called.
+func (s *Server) countCall(c *caller) (leave func()) {
+	if s.opts.Jobs == nil {
+		return nil
+	}
+	return s.opts.Jobs.Call(c.owner())
+}
+
 func (h here) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp.CallToolResult, error) {
-	if h.s.opts.Jobs != nil {
-		over := h.s.opts.Jobs.Call(c.owner())
+	if over := h.s.countCall(c); over != nil {
 		defer over()
 	}
 	id, given := callID(t, a)

@@ -3,13 +3,11 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
 	"tipstaff/internal/front/authn"
-	"tipstaff/internal/policy/approval"
 	"tipstaff/internal/run"
 )
 
@@ -111,53 +109,6 @@ func (t tool) declaration() *mcp.Tool {
 	return d
 }
 
-// handler makes a handler for the library from a row: it checks arguments
-// before the call and turns errors into answers.
-func (s *Server) handler(t tool) mcp.ToolHandler {
-	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		in := inboundOf(ctx)
-		c := &caller{origin: origin(in, req), in: in, raw: req.Params.Arguments, progress: (*progress)(nil)}
-		defer in.settle()
-		a, err := t.admit(in.principal, req.Params.Arguments)
-		if in.refused != nil {
-			err = in.refused
-		}
-		c.session = tipstaff.SessionID(a.text[sessionParameter.name] + a.text[shellSession.name])
-		c.form = s.formOf(t, c, a)
-		var res *mcp.CallToolResult
-		if err == nil && (t.family != "" || t.follows) {
-			var asked tipstaff.Request
-			if t.request != nil {
-				asked = t.request(c, a)
-			}
-			p, stop := s.follow(ctx, req, asked)
-			defer stop()
-			c.progress = p
-		}
-		if err == nil && t.family != "" {
-			c.asking, err = s.asking(req, c.origin, c.progress)
-		}
-		if err == nil && t.family != "" && s.shows() && declaresApps(req) {
-			over := s.shown.begin(c, req.Params.Arguments)
-			defer over()
-		}
-		if err == nil {
-			res, err = s.exec.execute(ctx, t, c, a)
-		}
-		if errors.Is(err, approval.ErrLater) {
-			res, err = c.asking.question()
-		}
-		if err == nil {
-			return answerOnce(c.origin.Client, c.shown.told(res)), nil
-		}
-		if !c.judged {
-			s.opts.Road.NoteRefusal(tipstaff.Request{Tool: tipstaff.Tool(t.name), Family: t.family, Origin: c.origin, Session: c.session}, err)
-		}
-		s.logFault(t.name, err)
-		return answerOnce(c.origin.Client, t.refuse(err)), nil
-	}
-}
-
 // origin returns the origin of a call.
 func origin(in *inbound, req *mcp.CallToolRequest) tipstaff.Origin {
 	o := tipstaff.Origin{Front: in.peer.front, Principal: in.principal.Name, Call: in.callName()}
@@ -176,11 +127,3 @@ func clientName(p *mcp.InitializeParams) string {
 
 // clipped bounds texts by which a client describes itself.
 func clipped(s string) string { return s[:min(len(s), 200)] }
-
-// logFault logs errors that are not the caller's fault.
-func (s *Server) logFault(tool string, err error) {
-	e := tipstaff.AsError(err)
-	if e.Code == tipstaff.Internal || e.Code == tipstaff.NotRecorded {
-		s.opts.Log.Error("call failed", "tool", tool, "code", string(e.Code), "error", err)
-	}
-}
