@@ -24,7 +24,7 @@ import (
 type evaluator struct {
 	settings    config.Settings
 	host        *facts.Host
-	keeper      *protected.Keeper // nil: every change of a file is accepted
+	keeper      *protected.Registry // nil: every change of a file is accepted
 	environment *policy.Environment
 	mode        policy.ArgumentMode
 	file        load.File // empty without one
@@ -37,7 +37,7 @@ func newEvaluator(s config.Settings, log *slog.Logger) (*evaluator, error) {
 
 // newKeptEvaluator is newEvaluator for a server, whose keeper says which files
 // may be read again.
-func newKeptEvaluator(s config.Settings, k *protected.Keeper, log *slog.Logger) (*evaluator, error) {
+func newKeptEvaluator(s config.Settings, k *protected.Registry, log *slog.Logger) (*evaluator, error) {
 	ev, err := newEvaluatorWithoutFile(s, k, log)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func newKeptEvaluator(s config.Settings, k *protected.Keeper, log *slog.Logger) 
 }
 
 // newEvaluatorWithoutFile reads everything except the policy file.
-func newEvaluatorWithoutFile(s config.Settings, k *protected.Keeper, log *slog.Logger) (*evaluator, error) {
+func newEvaluatorWithoutFile(s config.Settings, k *protected.Registry, log *slog.Logger) (*evaluator, error) {
 	mode, err := policy.ParseArgumentMode(s.Arguments)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ARGUMENTS: %w", err)
@@ -88,7 +88,7 @@ func writablePlaces(s config.Settings) []string {
 
 // secretPlaces are what the sandbox hides, whether there is one or not: patterns
 // in command lines must not tell names from there.
-func secretPlaces(s config.Settings, k *protected.Keeper) []string {
+func secretPlaces(s config.Settings, k *protected.Registry) []string {
 	o := sandbox.Options{}
 	confineOwn(&o, k)
 	m := profile.Machine{Home: s.Home, Environ: s.Environ, StateDir: s.StateDir}

@@ -135,7 +135,7 @@ func (st *stack) offers() mcpserver.Offers {
 // newGatewayStack assembles a server that runs nothing itself. It decides by the
 // same settings and the same policy file as any server; what only a machine can
 // know is judged where the command runs.
-func newGatewayStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t telemetry, g *gateway) (_ *stack, err error) {
+func newGatewayStack(s config.Settings, k *protected.Registry, log *slog.Logger, t telemetry, g *gateway) (_ *stack, err error) {
 	st := &stack{settings: s, log: log, telemetry: t, gateway: g}
 	var opened closers
 	defer func() {

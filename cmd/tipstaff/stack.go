@@ -86,13 +86,13 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 }
 
 // newServerStack is newStack with a keeper, which the stack closes, and telemetry.
-func newServerStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t telemetry) (*stack, error) {
+func newServerStack(s config.Settings, k *protected.Registry, log *slog.Logger, t telemetry) (*stack, error) {
 	return newMachineStack(s, k, log, t, nil)
 }
 
 // newMachineStack is newServerStack for a runner, nil for none. It is a list: each
 // part needs those above it, and no command can run before the last part is there.
-func newMachineStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t telemetry, r *runnerRole) (_ *stack, err error) {
+func newMachineStack(s config.Settings, k *protected.Registry, log *slog.Logger, t telemetry, r *runnerRole) (_ *stack, err error) {
 	st := &stack{settings: s, log: log, telemetry: t, runner: r}
 	var opened closers
 	defer func() {
@@ -150,7 +150,7 @@ func newMachineStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t
 // openRecord makes what every server has, whether it runs commands or sends them to
 // runners: what decides, and the record. It is a list, as newMachineStack. decide
 // puts the policy file in force.
-func (st *stack) openRecord(k *protected.Keeper, as natsx.Role, opened *closers) (decide func(), err error) {
+func (st *stack) openRecord(k *protected.Registry, as natsx.Role, opened *closers) (decide func(), err error) {
 	s := st.settings
 	// What decides: the settings, the policy file, and the machine that both
 	// refer to.
@@ -199,7 +199,7 @@ func (st *stack) openTrail(opened *closers) (err error) {
 
 // confine makes the sandbox. It returns this program, open, which script processes
 // and the sandbox's own ones run.
-func (st *stack) confine(k *protected.Keeper, opened *closers) (*os.File, error) {
+func (st *stack) confine(k *protected.Registry, opened *closers) (*os.File, error) {
 	program, err := proc.Self()
 	if err != nil {
 		return nil, fail(exitFailure, "cannot start commands on this machine: %w", err)

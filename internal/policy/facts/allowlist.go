@@ -19,7 +19,7 @@ const maxAllowlist = 1 << 20
 // Gate says whether a file that has changed may be read again. It may not if a
 // command may have made the change.
 type Gate interface {
-	May(paths ...string) bool
+	MayReread(paths ...string) bool
 }
 
 // allowlistFile is the file of contract B9. It is read again when it has
@@ -64,7 +64,7 @@ func (f *allowlistFile) current() policy.Allowlist {
 			return f.list
 		}
 	}
-	if f.read && f.gate != nil && !f.gate.May(f.path) {
+	if f.read && f.gate != nil && !f.gate.MayReread(f.path) {
 		return f.list
 	}
 	return f.load()

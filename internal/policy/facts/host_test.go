@@ -192,7 +192,7 @@ func TestA10RootsAreResolvedOrTheWholeSettingIsBroken(t *testing.T) {
 // gate is one that lets nothing be read again.
 type gate struct{ asked int }
 
-func (g *gate) May(...string) bool { g.asked++; return false }
+func (g *gate) MayReread(...string) bool { g.asked++; return false }
 
 // TestB9WhatACommandMayHaveChangedIsReadWhenAPersonSaysSo and only once before.
 func TestB9WhatACommandMayHaveChangedIsReadWhenAPersonSaysSo(t *testing.T) {

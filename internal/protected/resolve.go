@@ -10,52 +10,52 @@ import (
 	"syscall"
 )
 
-// way records how a path was followed: every name that was looked up, in order,
+// resolution records how a path was followed: every name that was looked up, in order,
 // and what the path leads to.
-type way struct {
+type resolution struct {
 	steps []step
-	// at is the canonical path of the result; if the end of the path does not
+	// path is the canonical path of the result; if the end of the path does not
 	// exist, it is where it would be created.
-	at     string
+	path   string
 	target fs.FileInfo // nil: nothing exists there
 	err    error       // why the path cannot be followed to its end
 }
 
 // step is a name that was looked up in a directory.
 type step struct {
-	dir   string // canonical
-	in    fs.FileInfo
-	name  string
-	found fs.FileInfo // nil: the name does not exist
+	dir     string // canonical
+	dirInfo fs.FileInfo
+	name    string
+	info    fs.FileInfo // nil: the name does not exist
 }
 
 func (s step) path() string { return filepath.Join(s.dir, s.name) }
 
-func (s step) isLink() bool { return s.found != nil && s.found.Mode()&fs.ModeSymlink != 0 }
+func (s step) isLink() bool { return s.info != nil && s.info.Mode()&fs.ModeSymlink != 0 }
 
 // maxLinks is the number of symbolic links that the kernel follows for one
 // path.
 const maxLinks = 40
 
-// wayOf follows an absolute path as the kernel does.
-func wayOf(full string) way {
-	w := way{at: rootOf(full)}
+// resolve follows an absolute path as the kernel does.
+func resolve(full string) resolution {
+	w := resolution{path: rootOf(full)}
 	names := split(full)
-	in, err := os.Lstat(w.at)
+	in, err := os.Lstat(w.path)
 	for links := 0; err == nil && len(names) > 0; {
 		if !in.IsDir() {
-			err = &fs.PathError{Op: "open", Path: w.at, Err: syscall.ENOTDIR}
+			err = &fs.PathError{Op: "open", Path: w.path, Err: syscall.ENOTDIR}
 			break
 		}
-		s := step{dir: w.at, in: in, name: names[0]}
-		s.found, err = os.Lstat(s.path()) // also for "..": dir contains no links
+		s := step{dir: w.path, dirInfo: in, name: names[0]}
+		s.info, err = os.Lstat(s.path()) // also for "..": dir contains no links
 		w.steps = append(w.steps, s)
 		if err != nil {
 			break
 		}
 		names = names[1:]
 		if !s.isLink() {
-			w.at, in = s.path(), s.found
+			w.path, in = s.path(), s.info
 			continue
 		}
 		if links++; links > maxLinks {
@@ -67,13 +67,13 @@ func wayOf(full string) way {
 			break
 		}
 		if filepath.IsAbs(target) {
-			w.at = rootOf(target)
-			in, err = os.Lstat(w.at)
+			w.path = rootOf(target)
+			in, err = os.Lstat(w.path)
 		}
 		names = append(split(target), names...)
 	}
 	if err != nil {
-		w.at, w.err = filepath.Join(append([]string{w.at}, names...)...), err
+		w.path, w.err = filepath.Join(append([]string{w.path}, names...)...), err
 		return w
 	}
 	w.target = in
@@ -81,10 +81,10 @@ func wayOf(full string) way {
 }
 
 // missing reports whether the path can be followed, but does not exist.
-func (w way) missing() bool { return errors.Is(w.err, fs.ErrNotExist) }
+func (w resolution) missing() bool { return errors.Is(w.err, fs.ErrNotExist) }
 
 // direct reports whether no symbolic link was followed.
-func (w way) direct() bool {
+func (w resolution) direct() bool {
 	for _, s := range w.steps {
 		if s.isLink() {
 			return false
@@ -97,11 +97,11 @@ func (w way) direct() bool {
 // meaning depends on symbolic links before it.
 func Absolute(path string) string {
 	if !filepath.IsAbs(path) {
-		here, err := filepath.Abs(".")
+		workingDir, err := filepath.Abs(".")
 		if err != nil {
 			return path
 		}
-		path = here + string(filepath.Separator) + path
+		path = workingDir + string(filepath.Separator) + path
 	}
 	if slices.Contains(split(path), "..") {
 		return path

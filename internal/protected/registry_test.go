@@ -16,7 +16,7 @@ type ground struct {
 	*testing.T
 	root, ws, out string
 	log           bytes.Buffer
-	keeper        *Keeper
+	keeper        *Registry
 	confinement   Confinement
 }
 
@@ -51,7 +51,7 @@ func (g *ground) keep(files ...File) {
 	g.keeper = New(files, "ask again", slog.New(slog.NewTextHandler(&g.log, nil)))
 	g.Cleanup(g.keeper.Close)
 	g.keeper.Confine(func() Confinement { return g.confinement })
-	g.keeper.Opened([]string{g.ws}, false, g.confinement)
+	g.keeper.AddWritable([]string{g.ws}, false, g.confinement)
 }
 
 func (g *ground) file(path string) File {
@@ -135,15 +135,15 @@ func TestWhoseChangesAreTakenUp(t *testing.T) {
 			path := c.make(g)
 			g.keep(g.file(path))
 			c.do(g)
-			if got := g.keeper.May(path); got != c.taken {
+			if got := g.keeper.MayReread(path); got != c.taken {
 				t.Errorf("taken up: %t\n%s", got, &g.log)
 			}
-			g.keeper.May(path)
+			g.keeper.MayReread(path)
 			if n := strings.Count(g.log.String(), "the change is not taken up"); (n == 1) == c.taken || n > 1 {
 				t.Errorf("the log says so %d times:\n%s", n, &g.log)
 			}
 			g.confinement.None = true
-			if !g.keeper.May(path) {
+			if !g.keeper.MayReread(path) {
 				t.Error("without a sandbox nothing could be kept from a command, and the file is not followed")
 			}
 		})
@@ -161,19 +161,19 @@ func TestAPersonTakesUpWhatACommandMayHaveWritten(t *testing.T) {
 		t.Errorf("the log says\n%s", log)
 	}
 	g.write(path, "bb")
-	if g.keeper.May(path) {
+	if g.keeper.MayReread(path) {
 		t.Fatal("the change was taken up")
 	}
-	g.keeper.Settle()
+	g.keeper.Accept()
 	if !strings.Contains(g.log.String(), "taken as it is now") {
 		t.Errorf("the log says\n%s", &g.log)
 	}
 	before := g.log.Len()
-	if g.keeper.May(path); g.log.Len() != before {
+	if g.keeper.MayReread(path); g.log.Len() != before {
 		t.Errorf("nothing has changed, and the log says\n%s", g.log.String()[before:])
 	}
 	g.write(path, "ccc")
-	if g.keeper.May(path) || strings.Count(g.log.String(), "the change is not taken up") != 2 {
+	if g.keeper.MayReread(path) || strings.Count(g.log.String(), "the change is not taken up") != 2 {
 		t.Errorf("the next change is another:\n%s", &g.log)
 	}
 }
@@ -185,13 +185,13 @@ func TestADirectoryThatBecomesWritableMakesItsFilesStay(t *testing.T) {
 	g.write(path, "a")
 	g.keep(g.file(path))
 	g.write(path, "bb")
-	if !g.keeper.May(path) {
+	if !g.keeper.MayReread(path) {
 		t.Fatal("it lies outside, and is not followed")
 	}
-	g.keeper.Opened([]string{g.out}, false, Confinement{})
-	g.keeper.Opened([]string{g.ws}, false, Confinement{})
+	g.keeper.AddWritable([]string{g.out}, false, Confinement{})
+	g.keeper.AddWritable([]string{g.ws}, false, Confinement{})
 	g.write(path, "ccc")
-	if g.keeper.May(path) {
+	if g.keeper.MayReread(path) {
 		t.Error("it is followed although commands have been let in")
 	}
 }
@@ -208,20 +208,20 @@ func TestAnOwnDirectoryIsFollowedBehindMounts(t *testing.T) {
 	g.confinement.Mounts = true
 	g.keep(g.file(path), g.file(g.ws+"/link"), own)
 	g.write(path, "bb")
-	if !g.keeper.May(path) {
+	if !g.keeper.MayReread(path) {
 		t.Errorf("what lies in it is not followed\n%s", &g.log)
 	}
-	if g.keeper.May(g.ws + "/link") {
+	if g.keeper.MayReread(g.ws + "/link") {
 		t.Error("a link that leads into it is a command's")
 	}
 	g.confinement.Mounts = false
-	if g.keeper.May(path) {
+	if g.keeper.MayReread(path) {
 		t.Error("it is followed without mounts")
 	}
 	g.confinement.Mounts = true
 	g.must(os.Rename(dir, g.ws+"/old"))
 	g.write(path, "bb")
-	if g.keeper.May(path) {
+	if g.keeper.MayReread(path) {
 		t.Error("another directory has its name, and is followed")
 	}
 }
@@ -238,7 +238,7 @@ func TestASecretIsFoundWhereverItIsMoved(t *testing.T) {
 	is := func(what string, want ...string) {
 		t.Helper()
 		var got []string
-		for _, p := range g.keeper.Places() {
+		for _, p := range g.keeper.Locations() {
 			if p.Kind != Secret {
 				t.Errorf("%+v", p)
 			}
@@ -268,9 +268,9 @@ func TestADirectoryThatTheServerMakesIsHeldFromThenOn(t *testing.T) {
 	dir.Kind, dir.Dir = Secret, true
 	g.keep(dir)
 	g.must(os.Mkdir(g.ws+"/state", 0o700))
-	g.keeper.Places()
+	g.keeper.Locations()
 	g.must(os.Rename(g.ws+"/state", g.ws+"/moved"))
-	if all := g.keeper.Places(); len(all) != 1 || all[0].Path != g.ws+"/moved" || !all[0].Dir {
+	if all := g.keeper.Locations(); len(all) != 1 || all[0].Path != g.ws+"/moved" || !all[0].Dir {
 		t.Errorf("%+v", all)
 	}
 }
@@ -287,7 +287,7 @@ func TestASecretWithTwoNamesIsAFault(t *testing.T) {
 		t.Errorf("%v", faults)
 	}
 	g.must(os.Link(g.out+"/key", g.ws+"/key"))
-	g.keeper.Settle()
+	g.keeper.Accept()
 	if faults := g.keeper.Linked(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "2 names (hard links)") {
 		t.Errorf("%v", faults)
 	}
@@ -301,19 +301,19 @@ func TestTheStricterKindCounts(t *testing.T) {
 	secret := g.file(g.out + "/also")
 	secret.Kind = Secret
 	g.keep(g.file(g.out+"/pem"), secret)
-	if all := g.keeper.Places(); len(all) != 1 || all[0].Kind != Secret {
+	if all := g.keeper.Locations(); len(all) != 1 || all[0].Kind != Secret {
 		t.Errorf("%+v", all)
 	}
 }
 
 // TestNoKeeperLetsEverythingBeRead: nothing is confined then.
 func TestNoKeeperLetsEverythingBeRead(t *testing.T) {
-	var k *Keeper
+	var k *Registry
 	k.Add(File{Path: "/x"})
-	k.Opened([]string{"/"}, true, Confinement{})
-	k.Settle()
+	k.AddWritable([]string{"/"}, true, Confinement{})
+	k.Accept()
 	k.Close()
-	if !k.May("/x") || len(k.Places()) > 0 {
+	if !k.MayReread("/x") || len(k.Locations()) > 0 {
 		t.Error("it keeps something")
 	}
 }
@@ -323,12 +323,12 @@ func TestUnderOpenAFileIsNotFollowedThatTheUserMayWrite(t *testing.T) {
 	g := newGround(t)
 	g.write(g.out+"/f", "a")
 	g.keep(g.file(g.out + "/f"))
-	g.keeper.Opened(nil, true, Confinement{})
+	g.keeper.AddWritable(nil, true, Confinement{})
 	g.write(g.out+"/f", "bb")
-	if g.keeper.May(g.out + "/f") {
+	if g.keeper.MayReread(g.out + "/f") {
 		t.Error("a command may write it under the profile open, and it is followed")
 	}
-	if os.Geteuid() != 0 && !g.keeper.May("/etc/passwd") {
+	if os.Geteuid() != 0 && !g.keeper.MayReread("/etc/passwd") {
 		t.Error("no command may write root's file, and it is not followed")
 	}
 }
