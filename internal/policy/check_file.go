@@ -79,7 +79,7 @@ func judgeScript(file *language.Policy, text string, who language.Who, facts lan
 	case err != nil:
 		d.Findings = []Finding{unreadable(err)}
 	default:
-		known := parsed.Known(scan.Before{})
+		known := parsed.Analyze(scan.ShellState{})
 		d.Findings = writesAhead(sh, &known)
 		eachAhead(&known, "", nowhere, func(c *scan.Command, words, writes []string) bool {
 			one := judgeFile(file, words, writes, who, facts)

@@ -24,7 +24,7 @@ type repositories struct {
 }
 
 // read is [language.Repositories] for the directory of the command.
-func (r *repositories) read(at gitpush.Place) gitpush.Repository {
+func (r *repositories) read(at gitpush.Location) gitpush.Repository {
 	w, ok := r.world.(Repositories)
 	if !ok || r.vars == nil {
 		return gitpush.Repository{}

@@ -98,7 +98,7 @@ type pathFacts struct {
 	dir       Directory
 	fileRoots []language.Text
 
-	git func(gitpush.Place) gitpush.Repository // nil: nothing is known of repositories
+	git func(gitpush.Location) gitpush.Repository // nil: nothing is known of repositories
 
 	asked bool
 	known [][]string // lists of roots; a path must be inside all of them
@@ -108,7 +108,7 @@ type pathFacts struct {
 // Repository reads the repository of git each time. Outside of the roots a
 // command may see other files at a path than the server does (its own /tmp), so
 // a repository that an option leads to there is not known.
-func (p *pathFacts) Repository(at gitpush.Place) gitpush.Repository {
+func (p *pathFacts) Repository(at gitpush.Location) gitpush.Repository {
 	if p.git == nil {
 		return gitpush.Repository{}
 	}

@@ -19,7 +19,7 @@ import (
 // a session. Without it, nothing of a script in a session is certain before it
 // runs.
 type Shells interface {
-	Before(s tipstaff.SessionID) scan.Before
+	Before(s tipstaff.SessionID) scan.ShellState
 }
 
 // Confiner is a [World] that knows whether commands are confined. Scripts are
@@ -170,7 +170,7 @@ const mostAhead = 1000
 
 // ahead judges what is certain of a script, and adds what refuses it.
 func (p *Policy) ahead(req *tipstaff.Request, w World, parsed *scan.Script, d *Draft, to *Decision) {
-	known := parsed.Known(before(req, w))
+	known := parsed.Analyze(before(req, w))
 	to.Findings = append(to.Findings, writesAhead(p.Shell(), &known)...)
 	eachAhead(&known, d.Dir.Path(), covered(w), func(c *scan.Command, words, writes []string) bool {
 		one := WithinScript(req, words)
@@ -183,7 +183,7 @@ func (p *Policy) ahead(req *tipstaff.Request, w World, parsed *scan.Script, d *D
 // eachAhead calls judge for each command that can be judged before a script
 // runs, and once for equal ones: it is certain, all its words are known, and it
 // runs with the variables of the script.
-func eachAhead(known *scan.Known, dir string, covered func(path string) bool, judge func(c *scan.Command, words, writes []string) (more bool)) {
+func eachAhead(known *scan.Analysis, dir string, covered func(path string) bool, judge func(c *scan.Command, words, writes []string) (more bool)) {
 	judged := map[string]bool{}
 	for i := range known.Commands {
 		c := &known.Commands[i]
@@ -248,7 +248,7 @@ func (f Finding) within(c *scan.Command, words []string) Finding {
 }
 
 // writesAhead refuses redirections that the mode does not allow.
-func writesAhead(sh Shell, known *scan.Known) []Finding {
+func writesAhead(sh Shell, known *scan.Analysis) []Finding {
 	if sh.Mode == language.ShellWrite {
 		return nil
 	}
@@ -271,14 +271,14 @@ func writesAhead(sh Shell, known *scan.Known) []Finding {
 }
 
 // before is what is known of the shell in which a script runs.
-func before(req *tipstaff.Request, w World) scan.Before {
+func before(req *tipstaff.Request, w World) scan.ShellState {
 	if req.Session == "" {
-		return scan.Before{}
+		return scan.ShellState{}
 	}
 	if s, knows := w.(Shells); knows {
 		return s.Before(req.Session)
 	}
-	return scan.Before{Anything: true}
+	return scan.ShellState{Anything: true}
 }
 
 // writesOf returns the files of the machine that a command's redirections certainly

@@ -153,10 +153,10 @@ func TestScriptsRunOnlyInASandbox(t *testing.T) {
 // remembers is a world whose sessions have shells.
 type remembers struct {
 	*world
-	before scan.Before
+	before scan.ShellState
 }
 
-func (r remembers) Before(tipstaff.SessionID) scan.Before { return r.before }
+func (r remembers) Before(tipstaff.SessionID) scan.ShellState { return r.before }
 
 func TestWhatEarlierScriptsOfASessionLeftIsNotCertain(t *testing.T) {
 	w := allowing("git")
@@ -167,10 +167,10 @@ func TestWhatEarlierScriptsOfASessionLeftIsNotCertain(t *testing.T) {
 		want  string
 	}{
 		"nothing is known":        {w, "allowed"},
-		"nothing is left":         {remembers{w, scan.Before{}}, "COMMAND_NOT_ALLOWED"},
-		"a function of that name": {remembers{w, scan.Before{Functions: []string{"rm"}}}, "allowed"},
-		"another function":        {remembers{w, scan.Before{Functions: []string{"mr"}}}, "COMMAND_NOT_ALLOWED"},
-		"anything":                {remembers{w, scan.Before{Anything: true}}, "allowed"},
+		"nothing is left":         {remembers{w, scan.ShellState{}}, "COMMAND_NOT_ALLOWED"},
+		"a function of that name": {remembers{w, scan.ShellState{Functions: []string{"rm"}}}, "allowed"},
+		"another function":        {remembers{w, scan.ShellState{Functions: []string{"mr"}}}, "COMMAND_NOT_ALLOWED"},
+		"anything":                {remembers{w, scan.ShellState{Anything: true}}, "allowed"},
 	} {
 		if got := answer(judged(t, writing(), c.world, req)); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s, want %s", says, got, c.want)
@@ -337,7 +337,7 @@ func TestQuestionsOfAScriptAreKnownBeforeItRuns(t *testing.T) {
 	p, w := policy.New(s), asWorld()
 	req := script("git push a > log\ngit push a > log; git push b; ls && git push c; cd src; git push d; rm() { :; }")
 	req.Session = "s"
-	d := judged(t, s, remembers{w, scan.Before{}}, req)
+	d := judged(t, s, remembers{w, scan.ShellState{}}, req)
 	if d.Effect != policy.Allow || len(d.Asked) != 2 {
 		t.Fatalf("%s, asked %+v", answer(d), d.Asked)
 	}

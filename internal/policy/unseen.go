@@ -78,7 +78,7 @@ type noFiles struct{}
 
 func (noFiles) List(string) ([]string, error) { return nil, nil }
 func (noFiles) Exists(string) (bool, error)   { return false, nil }
-func (noFiles) Spent() error                  { return nil }
+func (noFiles) CheckBounds() error            { return nil }
 func (noFiles) Close() error                  { return nil }
 
 // unseenDirectory is a path. Nothing can be entered through it.

@@ -16,7 +16,7 @@ type layer struct {
 	name  string   // by which its rules are found
 	also  []string // names of the same file, whose ask and deny rules count as well
 	from  programs.Start
-	rest  programs.Place
+	rest  programs.Position
 	depth int
 	facts language.Facts
 	// contained: only ask and deny rules count, because the program that starts
@@ -76,7 +76,7 @@ func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
 		next := layer{words: s.Words, depth: l.depth + 1, facts: sameRepository(l, &s), contained: s.Itself, options: slices.Concat(s.Options, l.options)}
 		s.Holes = append(s.Holes, l.from.Holes...)
 		s.Open = s.Open || l.from.Open
-		next.from, next.rest = s, programs.Place{Index: s.Index, InOne: s.InOne}
+		next.from, next.rest = s, programs.Position{Index: s.Index, InOne: s.InOne}
 		next.rest.Index = next.rest.Of(1)
 		if hole := func(h string) bool { return h == "" || strings.Contains(s.Words[0], h) }; slices.ContainsFunc(s.Holes, hole) {
 			j.fault(fault{s.Index, s.Words[0], "whose name would come from the input of " + s.By})

@@ -55,7 +55,7 @@ func (p *Policy) Whole(req tipstaff.Request, w World, consult func(*Decision)) W
 		out.Narrow(unreadable(err))
 		return out
 	}
-	known := parsed.Known(scan.Before{Anything: true})
+	known := parsed.Analyze(scan.ShellState{Anything: true})
 	steps, vague := parsed.Plain(req.Dir)
 	sh := p.Shell()
 	if sh.Mode == language.ShellOff && (vague != nil || !oneCommand(steps)) {
@@ -91,7 +91,7 @@ func untold(err error) Finding {
 }
 
 // opens refuses files that are opened for writing where scripts may only read.
-func (p *Policy) opens(sh Shell, known *scan.Known, steps []scan.Step) []Finding {
+func (p *Policy) opens(sh Shell, known *scan.Analysis, steps []scan.Step) []Finding {
 	if found := writesAhead(sh, everyWrite(known)); len(found) > 0 {
 		return found
 	}
@@ -110,8 +110,8 @@ func (p *Policy) opens(sh Shell, known *scan.Known, steps []scan.Step) []Finding
 
 // everyWrite is known with each redirection as certain: here nothing refuses it
 // later.
-func everyWrite(known *scan.Known) *scan.Known {
-	out := scan.Known{Writes: slices.Clone(known.Writes)}
+func everyWrite(known *scan.Analysis) *scan.Analysis {
+	out := scan.Analysis{Writes: slices.Clone(known.Writes)}
 	for i := range known.Commands {
 		out.Writes = append(out.Writes, known.Commands[i].Writes...)
 	}
@@ -183,7 +183,7 @@ func sameBox(a, b language.Bounds) bool {
 
 // someOf refuses a script that is not plain for those of its commands that are
 // known and refused wherever they run.
-func (p *Policy) someOf(out *Whole, known *scan.Known, req tipstaff.Request, w World) {
+func (p *Policy) someOf(out *Whole, known *scan.Analysis, req tipstaff.Request, w World) {
 	for i := range known.Commands {
 		c := &known.Commands[i]
 		if c.Kind != scan.Program || len(c.Words) == 0 || !c.Words[0].Known || len(out.Findings) >= maxFindings {

@@ -57,7 +57,7 @@ type Repositories interface {
 // GitRun is how git would be run, as far as that decides about its repository.
 type GitRun struct {
 	Dir     Directory
-	Place   gitpush.Place
+	Place   gitpush.Location
 	Program string // the file, as in [Program]
 	// Home and ConfigHome are the variables HOME and XDG_CONFIG_HOME of the
 	// command.

@@ -162,7 +162,7 @@ func (f *worldFiles) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-func (f *worldFiles) Spent() error { return nil }
+func (f *worldFiles) CheckBounds() error { return nil }
 
 func (f *worldFiles) Exists(name string) (bool, error) {
 	_, ok := f.w.files[path.Join(f.dir, name)]

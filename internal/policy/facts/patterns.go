@@ -93,7 +93,7 @@ func (f *files) top() ([]string, error) {
 func (f *files) read(dir *os.File) ([]string, error) {
 	names := []string{".", ".."}
 	for f.looked += openCost; ; {
-		if err := f.Spent(); err != nil {
+		if err := f.CheckBounds(); err != nil {
 			return nil, err
 		}
 		some, err := dir.Readdirnames(1000)
@@ -112,7 +112,7 @@ func (f *files) read(dir *os.File) ([]string, error) {
 // Exists reports whether there is something at path.
 func (f *files) Exists(path string) (bool, error) {
 	f.looked += openCost
-	if err := f.Spent(); err != nil {
+	if err := f.CheckBounds(); err != nil {
 		return false, err
 	}
 	name, err := f.inside(path)
@@ -175,8 +175,8 @@ func (f *files) seen(dir string) bool {
 	})
 }
 
-// Spent fails when a bound is reached.
-func (f *files) Spent() error {
+// CheckBounds fails when a bound is reached.
+func (f *files) CheckBounds() error {
 	if f.looked > maxLooked || time.Now().After(f.end) {
 		return policy.ErrTooManyFiles
 	}

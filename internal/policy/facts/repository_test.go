@@ -171,7 +171,7 @@ func (w *pushWorld) said(words []string) gitpush.Push {
 		w.t.Fatal(err)
 	}
 	defer dir.Close()
-	return gitpush.Read(words, func(at gitpush.Place) gitpush.Repository {
+	return gitpush.Read(words, func(at gitpush.Location) gitpush.Repository {
 		return h.Repository(policy.GitRun{Dir: dir, Place: at, Program: "/usr/bin/git", Home: w.home})
 	})
 }

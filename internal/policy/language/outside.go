@@ -43,7 +43,7 @@ func (r *reading) scripts() []string {
 	for i := range r.args {
 		words[i] = r.args[i].text
 	}
-	for _, a := range programs.Read(r.style.program, words, programs.Place{}).Acts {
+	for _, a := range programs.Read(r.style.program, words, programs.Position{}).Acts {
 		language := a.Of
 		if language == "sed" {
 			language = "sed-files"

@@ -26,7 +26,7 @@ import (
 // Repositories is [Facts] that reads repositories of git. Without it, nothing
 // is known of them.
 type Repositories interface {
-	Repository(at gitpush.Place) gitpush.Repository
+	Repository(at gitpush.Location) gitpush.Repository
 }
 
 // refPattern completes {ref:…}, and refuses what no ref is called.
@@ -113,7 +113,7 @@ func (r *reading) pushed(f Facts) *gitpush.Push {
 		words[i] = r.args[i].text
 		open = open || r.args[i].hole
 	}
-	repository := func(at gitpush.Place) gitpush.Repository {
+	repository := func(at gitpush.Location) gitpush.Repository {
 		if of, knows := f.(Repositories); knows {
 			return of.Repository(at)
 		}

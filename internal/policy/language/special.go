@@ -243,7 +243,7 @@ func (r *reading) starts(language string) bool {
 	if programs.Find(name) == nil {
 		name, _, _ = strings.Cut(language, "-")
 	}
-	return slices.ContainsFunc(programs.Read(name, words, programs.Place{}).Acts, func(a programs.Act) bool {
+	return slices.ContainsFunc(programs.Read(name, words, programs.Position{}).Acts, func(a programs.Act) bool {
 		read := language
 		if strings.HasPrefix(a.Of, language) {
 			read = a.Of
