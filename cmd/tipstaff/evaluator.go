@@ -63,7 +63,7 @@ func newEvaluatorWithoutFile(s config.Settings, k *protected.Registry, log *slog
 		Gate:              k,
 		Roots:             facts.ParseRoots(s.AllowedRoots),
 		Home:              s.Home,
-		Places:            writablePlaces(s),
+		WritablePaths:     writablePlaces(s),
 		Unconfined:        s.Sandbox == sandbox.Off.String() || s.SandboxProfile == profile.Open.String(),
 		Secrets:           func() []string { return secretPlaces(s, k) },
 		Log:               log,

@@ -40,7 +40,7 @@ func (st *stack) openToOperators(ctx context.Context, conn *natsx.Conn, self nat
 			Conn: conn, Operators: known, Record: st.takeUp, Log: st.log,
 			Ended: func(w fleet.Word) { house.end(w.Person(), w.Target, false, "frozen its caller") },
 		})
-		st.freezes.Beside = st.fleetFreezes.Entries
+		st.freezes.Others = st.fleetFreezes.Entries
 		o.watches.Go(func() { st.fleetFreezes.Watch(watching) })
 	}
 	host, _ := os.Hostname() // people see the name of the member as well

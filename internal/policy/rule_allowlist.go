@@ -64,8 +64,8 @@ func notAllowed(family tipstaff.Family, word, by string, l *Allowlist) Finding {
 // installations is a World that knows where programs are that it does not find.
 // Only of a program that the operator has allowed is the place told.
 type installations interface {
-	// Elsewhere returns a directory that the server does not search, or "".
-	Elsewhere(name string) string
+	// UnsearchedDir returns a directory that the server does not search, or "".
+	UnsearchedDir(name string) string
 }
 
 // notThere says that an allowed program cannot run, and where it is if it is
@@ -82,7 +82,7 @@ func notThere(word string, err error, l *Allowlist, w World) Finding {
 	f.Msg = "the program " + quoted(word) + " is allowed, but it was not found"
 	f.Hint = "It is not installed where the server looks for programs; ask the operator to install it."
 	if m, ok := w.(installations); ok {
-		if dir := m.Elsewhere(word); dir != "" {
+		if dir := m.UnsearchedDir(word); dir != "" {
 			f.Hint = "It is installed in " + dir + ", where the server does not look for programs; ask the operator to add that directory to TIPSTAFF_PATH."
 		}
 	}

@@ -25,7 +25,7 @@ func (s *Store) wait(ctx context.Context, it *item, ask Ask) (policy.Approval, e
 	}()
 	select {
 	case r := <-got:
-		return s.heard(ctx, it, r.answer, r.err)
+		return s.handleReply(ctx, it, r.answer, r.err)
 	case <-it.done:
 		return s.close(it, policy.Expired)
 	case <-ctx.Done():
@@ -33,8 +33,8 @@ func (s *Store) wait(ctx context.Context, it *item, ask Ask) (policy.Approval, e
 	}
 }
 
-// heard handles what came back from the caller's end.
-func (s *Store) heard(ctx context.Context, it *item, a policy.Answer, err error) (policy.Approval, error) {
+// handleReply handles what came back from the caller's end.
+func (s *Store) handleReply(ctx context.Context, it *item, a policy.Answer, err error) (policy.Approval, error) {
 	var refusal *tipstaff.Error
 	switch {
 	case errors.As(err, &refusal): // the question could not be asked, and the client is not at fault
@@ -45,7 +45,7 @@ func (s *Store) heard(ctx context.Context, it *item, a policy.Answer, err error)
 	case errors.Is(err, ErrLater):
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		it.kind = handed
+		it.kind = byClient
 		return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Pending}, time.Time{}), ErrLater
 	case err != nil && ctx.Err() != nil:
 		return s.close(it, policy.Cancelled)
@@ -70,9 +70,9 @@ func (s *Store) hostInstead(it *item, cause error) (policy.Approval, error) {
 		return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Unasked}, time.Time{}), e
 	}
 	s.mu.Lock()
-	it.kind = told
+	it.kind = byHandle
 	s.mu.Unlock()
-	return s.toldOf(it)
+	return s.pendingError(it)
 }
 
 // close ends the wait for a question, with its answer or, if there is none,
@@ -88,9 +88,9 @@ func (s *Store) close(it *item, otherwise policy.Outcome) (policy.Approval, erro
 	return policy.NewApproval(it.q, w, time.Time{}), unanswered(it.q, otherwise)
 }
 
-// toldOf returns the error that gives the caller the handle of an open
+// pendingError returns the error that gives the caller the handle of an open
 // question.
-func (s *Store) toldOf(it *item) (policy.Approval, error) {
+func (s *Store) pendingError(it *item) (policy.Approval, error) {
 	return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Pending}, time.Time{}), required(it.q)
 }
 

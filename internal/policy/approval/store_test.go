@@ -255,7 +255,7 @@ func TestASessionIsRememberedForTheSameCommandAlone(t *testing.T) {
 
 func TestQuestionsAreBounded(t *testing.T) {
 	s := withHost(Options{})
-	for i := range mostOpenEach {
+	for i := range maxOpenEach {
 		if _, code := s.outcome(t, question(fmt.Sprint(i), "me"), "", nil); code != tipstaff.ApprovalRequired {
 			t.Fatalf("%d: %q", i, code)
 		}
@@ -266,18 +266,18 @@ func TestQuestionsAreBounded(t *testing.T) {
 	if _, code := s.outcome(t, question("d", "you"), "", nil); code != tipstaff.ApprovalRequired {
 		t.Errorf("another principal has no room: %q", code)
 	}
-	for i := len(s.List()); i < mostOpen; i++ {
+	for i := len(s.List()); i < maxOpen; i++ {
 		s.outcome(t, question(fmt.Sprint("d", i), fmt.Sprint("p", i)), "", nil)
 	}
 	if _, code := s.outcome(t, question("another", "last"), "", nil); code != tipstaff.ApprovalDenied {
 		t.Errorf("too many in all: %q", code)
 	}
-	for i := range mostRemembered + 10 {
+	for i := range maxRemembered + 10 {
 		s.mu.Lock()
 		s.remember(fmt.Sprint(i), policy.Word{})
 		s.mu.Unlock()
 	}
-	if len(s.remembered) != mostRemembered {
+	if len(s.remembered) != maxRemembered {
 		t.Errorf("%d are remembered", len(s.remembered))
 	}
 }
