@@ -148,7 +148,7 @@ func newGatewayStack(s config.Settings, k *protected.Registry, log *slog.Logger,
 	if err != nil {
 		return nil, err
 	}
-	world := policy.Unseen{Allowed: st.host.Allowlist, Within: rootsAsWritten(s.AllowedRoots)}
+	world := policy.GatewayWorld{Allowed: st.host.Allowlist, Within: rootsAsWritten(s.AllowedRoots)}
 	st.freezes = freeze.NewBook(api.Directory(s.StateDir))
 	st.monitor = &monitor.Monitor{World: world, Trail: st.recordTo(st.trail), Freezer: st.freezes, Log: log}
 	if st.questions, err = newQuestions(st.monitor); err != nil {

@@ -29,7 +29,7 @@ func (r *repositories) read(at gitpush.Location) gitpush.Repository {
 	if !ok || r.vars == nil {
 		return gitpush.Repository{}
 	}
-	run := GitRun{Dir: r.dir, Place: at}
+	run := GitRun{Dir: r.dir, Location: at}
 	if run.Program, ok = r.program(); !ok || !r.environment(&run) {
 		return gitpush.Repository{}
 	}

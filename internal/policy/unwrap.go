@@ -112,7 +112,7 @@ func isRelative(word string) bool {
 // not happen.
 type fault struct {
 	index int
-	found string // the part that shows it
+	text  string // the part that shows it
 	why   string // continues "args[1] …, "
 }
 
@@ -125,8 +125,8 @@ func (f fault) finding(rule string) Finding {
 	return Finding{
 		Rule:    rule,
 		Code:    tipstaff.UnsafeArguments,
-		Msg:     where + " is not safe: " + quoted(f.found) + ", " + f.why,
+		Msg:     where + " is not safe: " + quoted(f.text) + ", " + f.why,
 		Hint:    "Leave it out, or call the program that is meant by itself, if it is allowed.",
-		Details: map[string]any{"index": f.index, "rule": rule, "found": shown(f.found)},
+		Details: map[string]any{"index": f.index, "rule": rule, "found": shown(f.text)},
 	}
 }

@@ -39,7 +39,7 @@ type Options struct {
 	Host func() bool
 	// OnLapse is told of a question that was handed to a client which never
 	// came back with an answer. It is called without locks and may be nil.
-	OnLapse func(q policy.Question, w policy.Word)
+	OnLapse func(q policy.Question, w policy.Verdict)
 }
 
 // Ask puts a question to the person at the caller's end. [ErrLater] says that
@@ -83,7 +83,7 @@ const (
 
 // memory is an approval for the rest of a session.
 type memory struct {
-	verdict policy.Word
+	verdict policy.Verdict
 	until   time.Time
 }
 
@@ -143,7 +143,7 @@ func (s *Store) enter(q policy.Question, claim string, canAsk bool) (*item, poli
 		return nil, policy.NewApproval(q, m.verdict, m.until), nil
 	}
 	if refusal := s.cannotAsk(q, canAsk); refusal != nil {
-		return nil, policy.NewApproval(q, policy.Word{Outcome: policy.Unasked}, time.Time{}), refusal
+		return nil, policy.NewApproval(q, policy.Verdict{Outcome: policy.Unasked}, time.Time{}), refusal
 	}
 	if !canAsk {
 		for _, it := range s.open {
@@ -153,7 +153,7 @@ func (s *Store) enter(q policy.Question, claim string, canAsk bool) (*item, poli
 		}
 	}
 	if full := s.full(q.Origin.Principal); full != nil {
-		return nil, policy.NewApproval(q, policy.Word{Outcome: policy.Unasked}, time.Time{}), full
+		return nil, policy.NewApproval(q, policy.Verdict{Outcome: policy.Unasked}, time.Time{}), full
 	}
 	return s.add(q, canAsk, now), policy.Approval{}, nil
 }
@@ -189,7 +189,7 @@ func (s *Store) answered(q policy.Question, claim string) *item {
 // whose caller was told a handle stays until it lapses, so that repeated
 // requests do not ask the person again. The lock is held.
 func (s *Store) settle(it *item) (policy.Approval, error) {
-	w := policy.Word{Answer: it.answer, Handle: it.q.Handle, Outcome: it.state}
+	w := policy.Verdict{Answer: it.answer, Handle: it.q.Handle, Outcome: it.state}
 	if it.state != policy.Granted {
 		delete(s.remembered, it.q.Digest) // the latest answer counts
 		if it.kind != byHandle {
@@ -205,7 +205,7 @@ func (s *Store) settle(it *item) (policy.Approval, error) {
 	return policy.NewApproval(it.q, w, until), nil
 }
 
-func (s *Store) remember(digest string, w policy.Word) {
+func (s *Store) remember(digest string, w policy.Verdict) {
 	if len(s.remembered) >= maxRemembered {
 		oldest := ""
 		for d, m := range s.remembered {
@@ -255,7 +255,7 @@ func (s *Store) lapse(it *item) {
 	abandoned := it.kind == byClient
 	s.mu.Unlock()
 	if abandoned && s.opts.OnLapse != nil {
-		s.opts.OnLapse(it.q, policy.Word{Answer: it.answer, Handle: it.q.Handle, Outcome: policy.Expired})
+		s.opts.OnLapse(it.q, policy.Verdict{Answer: it.answer, Handle: it.q.Handle, Outcome: policy.Expired})
 	}
 }
 
@@ -273,7 +273,7 @@ func (s *Store) Close() {
 	s.mu.Unlock()
 	for _, q := range abandoned {
 		if s.opts.OnLapse != nil {
-			s.opts.OnLapse(q, policy.Word{Handle: q.Handle, Outcome: policy.Cancelled})
+			s.opts.OnLapse(q, policy.Verdict{Handle: q.Handle, Outcome: policy.Cancelled})
 		}
 	}
 }

@@ -58,12 +58,12 @@ func openRepository(run policy.GitRun) (*repository, error) {
 		return nil, errNoRepository
 	}
 	dir := run.Dir.Path()
-	for _, d := range run.Place.Dirs {
+	for _, d := range run.Location.Dirs {
 		if dir = joined(dir, d); dir == "" {
 			return nil, errOdd
 		}
 	}
-	if at := run.Place.GitDir; at != "" {
+	if at := run.Location.GitDir; at != "" {
 		return repositoryAt(joined(dir, at))
 	}
 	dir, err := filepath.EvalSymlinks(dir) // git goes upwards from where the kernel says that it is

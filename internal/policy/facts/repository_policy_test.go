@@ -104,7 +104,7 @@ func BenchmarkRepository(b *testing.B) {
 	defer d.Close()
 	for b.Loop() {
 		p := gitpush.Read([]string{"push"}, func(at gitpush.Location) gitpush.Repository {
-			return h.Repository(policy.GitRun{Dir: d, Place: at, Program: "/usr/bin/git", Home: dir})
+			return h.Repository(policy.GitRun{Dir: d, Location: at, Program: "/usr/bin/git", Home: dir})
 		})
 		if !p.Whole {
 			b.Fatalf("%+v", p)

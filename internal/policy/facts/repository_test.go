@@ -172,7 +172,7 @@ func (w *pushWorld) read(words []string) gitpush.Push {
 	}
 	defer dir.Close()
 	return gitpush.Read(words, func(at gitpush.Location) gitpush.Repository {
-		return h.Repository(policy.GitRun{Dir: dir, Place: at, Program: "/usr/bin/git", Home: w.home})
+		return h.Repository(policy.GitRun{Dir: dir, Location: at, Program: "/usr/bin/git", Home: w.home})
 	})
 }
 
