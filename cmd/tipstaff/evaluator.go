@@ -93,7 +93,7 @@ func secretPlaces(s config.Settings, k *protected.Registry) []string {
 	confineOwn(&o, k)
 	m := profile.Machine{Home: s.Home, Environ: s.Environ, StateDir: s.StateDir}
 	if o.Own != nil {
-		m.Own = o.Own()
+		m.OwnFiles = o.Own()
 	}
 	return profile.Secrets(m)
 }

@@ -56,12 +56,12 @@ func confineOwn(o *sandbox.Options, k *protected.Registry) {
 	if k == nil {
 		return
 	}
-	o.Own = func() []profile.Own {
-		var list []profile.Own
+	o.Own = func() []profile.OwnFile {
+		var list []profile.OwnFile
 		for _, p := range k.Locations() {
-			list = append(list, profile.Own{
-				Place: profile.Place{Path: p.Path, Dir: p.Dir, Why: "tipstaff's own: " + p.Why},
-				Name:  p.Name, Readable: p.Kind != protected.Secret, Kept: p.Kind == protected.ReadOnly,
+			list = append(list, profile.OwnFile{
+				Entry: profile.Entry{Path: p.Path, Dir: p.Dir, Why: "tipstaff's own: " + p.Why},
+				Name:  p.Name, Readable: p.Kind != protected.Secret, ReadOnly: p.Kind == protected.ReadOnly,
 			})
 		}
 		return list

@@ -46,7 +46,7 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		if pin.InPlace || pin.Programs {
 			continue
 		}
-		one := guard.Item{Path: pin.Path, Kind: kindOf(pin), Why: pin.Why, GitDir: pin.GitDir, Mild: pin.Copy || pin.Own}
+		one := guard.Item{Path: pin.Path, Kind: kindOf(pin), Why: pin.Why, GitDir: pin.GitDir, Mild: pin.Copy || pin.IsOwn}
 		one.Pinned = s.status.tier == Namespaces && asCommands[pin.Path]
 		if one.Pinned {
 			one.Stage = p.Stage(pin)
@@ -74,7 +74,7 @@ func (s *Sandbox) unpinned(p profile.Paths, late map[string]bool) (list []guard.
 		made := late[dir]
 		for _, one := range guard.Repository(dir, made) {
 			if one.Kind == guard.Config && !made && s.status.tier == Namespaces {
-				one.Stage = p.Stage(profile.Pin{Place: profile.Place{Path: one.Path}, GitDir: dir})
+				one.Stage = p.Stage(profile.Pin{Entry: profile.Entry{Path: one.Path}, GitDir: dir})
 			}
 			list = append(list, one)
 		}

@@ -186,10 +186,10 @@ const foundProbing = 200
 func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profile.Paths, error) {
 	m := s.o.Machine
 	m.Reveal = reveal
-	m.Known, m.KnownDirs = s.knownRepositories()
-	m.Seen, m.Control = s.workspacesSeen(), s.allowedControl()
+	m.KnownRepositories, m.KnownGitDirs = s.knownRepositories()
+	m.Searched, m.Control = s.workspacesSeen(), s.allowedControl()
 	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // it holds the directories of all session sandboxes
-	m.Own = s.ownFiles()
+	m.OwnFiles = s.ownFiles()
 	paths, err := s.resolve(p, m, workspace)
 	var came []string
 	if err == nil {
@@ -210,7 +210,7 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	paths.Missing = paths.MissingBeside(came)
 	if p == profile.Open && s.status.tier == Namespaces {
 		paths.Hidden = append(paths.Hidden, ownFiles(m)...)
-		paths.PinOwn(m.Own)
+		paths.PinOwn(m.OwnFiles)
 	}
 	if s.o.Opened != nil {
 		s.o.Opened(paths, s.status.tier == Namespaces)
@@ -246,7 +246,7 @@ func (s *Sandbox) resolve(p profile.Profile, m profile.Machine, workspace []stri
 
 // whyUnmade returns one line about what is missing and could not be made, of the
 // tools' caches and of files that git would let a command make; "" if nothing is.
-func whyUnmade(missing []profile.Place, err error) string {
+func whyUnmade(missing []profile.Entry, err error) string {
 	if len(missing) == 0 || err == nil {
 		return ""
 	}
@@ -256,14 +256,14 @@ func whyUnmade(missing []profile.Place, err error) string {
 
 // ownFiles lists tipstaff's own directories, which stay hidden under every profile where
 // mounts can hide them.
-func ownFiles(m profile.Machine) (places []profile.Place) {
+func ownFiles(m profile.Machine) (places []profile.Entry) {
 	for _, path := range slices.Concat([]string{m.StateDir}, m.ConfigFiles) {
 		canonical, err := filepath.EvalSymlinks(path)
 		if err != nil || path == "" {
 			continue
 		}
 		if st, err := os.Stat(canonical); err == nil {
-			places = append(places, profile.Place{Path: canonical, Dir: st.IsDir(), Why: "tipstaff's own records and settings"})
+			places = append(places, profile.Entry{Path: canonical, Dir: st.IsDir(), Why: "tipstaff's own records and settings"})
 		}
 	}
 	return places

@@ -25,7 +25,7 @@ type Options struct {
 	Directory string // the server's own
 	// Own returns tipstaff's own files as they are now; nil: there are only those
 	// of Machine. It is called whenever commands get new constraints.
-	Own func() []profile.Own
+	Own func() []profile.OwnFile
 	// Opened is called with what commands may read and write before one of them
 	// does. mounts says whether mounts keep pinned files as they are. It may be
 	// nil.

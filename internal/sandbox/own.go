@@ -12,7 +12,7 @@ import (
 )
 
 // ownFiles returns tipstaff's own files as they are now.
-func (s *Sandbox) ownFiles() []profile.Own {
+func (s *Sandbox) ownFiles() []profile.OwnFile {
 	if s.o.Own == nil {
 		return nil
 	}
@@ -24,14 +24,14 @@ func (s *Sandbox) ownFiles() []profile.Own {
 type lately struct {
 	mu    sync.Mutex
 	at    time.Time
-	files []profile.Own
+	files []profile.OwnFile
 }
 
 // moment is the greatest age of an answer. What commands are kept from does not
 // depend on it, only which directories a caller can make writable.
 const moment = time.Second
 
-func (l *lately) ask(find func() []profile.Own) []profile.Own {
+func (l *lately) ask(find func() []profile.OwnFile) []profile.OwnFile {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.at.IsZero() || time.Since(l.at) > moment {
@@ -48,7 +48,7 @@ func (s *Sandbox) holdsOwn(dir string) bool {
 	in := func(path string) bool {
 		return paths.Within(path, dir) && (own == "" || !paths.Within(path, own))
 	}
-	return slices.ContainsFunc(s.lately.ask(s.ownFiles), func(o profile.Own) bool {
+	return slices.ContainsFunc(s.lately.ask(s.ownFiles), func(o profile.OwnFile) bool {
 		return o.Readable && in(o.Path) || o.Name != "" && o.Name != o.Path && in(o.Name)
 	})
 }

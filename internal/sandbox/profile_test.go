@@ -17,8 +17,8 @@ func furnished(p profile.Profile) func(*box, *Options) {
 	return func(b *box, o *Options) {
 		o.Profile = p
 		o.Machine.StateDir = b.root + "/state"
-		o.Own = func() []profile.Own {
-			return []profile.Own{{Place: profile.Place{Path: b.ws + "/allowlist.json", Why: "it decides what may run"}, Readable: true}}
+		o.Own = func() []profile.OwnFile {
+			return []profile.OwnFile{{Entry: profile.Entry{Path: b.ws + "/allowlist.json", Why: "it decides what may run"}, Readable: true}}
 		}
 		for path, text := range map[string]string{
 			b.ws + "/file": "text\n", b.ws + "/allowlist.json": "{}", b.root + "/beside/file": "beside\n",

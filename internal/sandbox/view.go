@@ -197,7 +197,7 @@ func (v *view) linked() []string {
 // after the pin is mounted.
 func (v *view) hideAndPin() error {
 	type one struct {
-		place profile.Place
+		place profile.Entry
 		mount proc.Mount
 	}
 	var all []one
@@ -215,7 +215,7 @@ func (v *view) hideAndPin() error {
 			m.Source, m.ReadOnly = copyIn(len(v.copies)), false
 			v.copies = append(v.copies, pin.Path)
 		}
-		all = append(all, one{pin.Place, m})
+		all = append(all, one{pin.Entry, m})
 	}
 	slices.SortStableFunc(all, func(a, b one) int { return strings.Compare(a.place.Path, b.place.Path) })
 	var closed []string // hidden directories, in which nothing is visible any more
