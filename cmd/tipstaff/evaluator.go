@@ -92,8 +92,8 @@ func secretPlaces(s config.Settings, k *protected.Registry) []string {
 	o := sandbox.Options{}
 	confineOwn(&o, k)
 	m := profile.Machine{Home: s.Home, Environ: s.Environ, StateDir: s.StateDir}
-	if o.Own != nil {
-		m.OwnFiles = o.Own()
+	if o.OwnFiles != nil {
+		m.OwnFiles = o.OwnFiles()
 	}
 	return profile.Secrets(m)
 }

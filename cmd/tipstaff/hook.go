@@ -110,7 +110,7 @@ type hookStack struct {
 	settings  config.Settings
 	front     *hook.Hook
 	trail     *audit.Trail
-	modes     *sandbox.Modes
+	modes     *sandbox.ModeGuard
 	observers *observers
 	shipping  *shipping
 }
@@ -138,7 +138,7 @@ func newHookStack(client string, env []string, errs io.Writer) (*hookStack, erro
 	if st.observers, err = newObservers(s, log); err != nil {
 		return nil, err
 	}
-	st.modes = sandbox.NewModes(log)
+	st.modes = sandbox.NewModeGuard(log)
 	if st.trail, err = newTrail(s, log, st.observers, secrets, st.modes); err != nil {
 		st.observers.close()
 		return nil, err

@@ -56,7 +56,7 @@ func confineOwn(o *sandbox.Options, k *protected.Registry) {
 	if k == nil {
 		return
 	}
-	o.Own = func() []profile.OwnFile {
+	o.OwnFiles = func() []profile.OwnFile {
 		var list []profile.OwnFile
 		for _, p := range k.Locations() {
 			list = append(list, profile.OwnFile{
@@ -66,7 +66,7 @@ func confineOwn(o *sandbox.Options, k *protected.Registry) {
 		}
 		return list
 	}
-	o.Opened = func(paths profile.Paths, mounts bool) {
+	o.OnAccess = func(paths profile.Paths, mounts bool) {
 		k.AddWritable(paths.Writable(), paths.Profile == profile.Open, protected.Confinement{Mounts: mounts})
 	}
 }

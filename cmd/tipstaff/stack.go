@@ -43,7 +43,7 @@ type stack struct {
 	deciders    *deciders
 	policy      *reload.Reloader
 	trail       *audit.Trail
-	modes       *sandbox.Modes
+	modes       *sandbox.ModeGuard
 	engine      *proc.Engine
 	sandbox     *sandbox.Sandbox
 	scripts     *script.Scripts
@@ -189,7 +189,7 @@ func (st *stack) openRecord(k *protected.Registry, as natsx.Role, opened *closer
 // openTrail begins the record, and what restores the modes of the server's own
 // directories when a command changes them.
 func (st *stack) openTrail(opened *closers) (err error) {
-	st.modes = sandbox.NewModes(st.log)
+	st.modes = sandbox.NewModeGuard(st.log)
 	if st.trail, err = newTrail(st.settings, st.log, st.observers, st.secrets, st.modes); err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func newEngine(s config.Settings) (*proc.Engine, error) {
 }
 
 // newTrail begins the record of this server.
-func newTrail(s config.Settings, log *slog.Logger, e *observers, secrets *redact.Redactor, modes *sandbox.Modes) (*audit.Trail, error) {
+func newTrail(s config.Settings, log *slog.Logger, e *observers, secrets *redact.Redactor, modes *sandbox.ModeGuard) (*audit.Trail, error) {
 	durability, err := audit.ParseDurability(s.AuditDurability)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_DURABILITY: %w", err)

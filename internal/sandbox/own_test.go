@@ -18,7 +18,7 @@ func owning(list func(b *box) []profile.OwnFile) func(*box, *Options) {
 		for _, f := range files {
 			b.write(f.Path, "own\n")
 		}
-		o.Own = func() []profile.OwnFile { return files }
+		o.OwnFiles = func() []profile.OwnFile { return files }
 	}
 }
 
@@ -90,7 +90,7 @@ func TestASocketOfTheServersStaysWhereItIs(t *testing.T) {
 		l, err := (&net.ListenConfig{}).Listen(b.t.Context(), "unix", "door")
 		b.must(err)
 		b.t.Cleanup(func() { _ = l.Close() })
-		o.Own = func() []profile.OwnFile { return []profile.OwnFile{ownAt(b.ws+"/door", true)} }
+		o.OwnFiles = func() []profile.OwnFile { return []profile.OwnFile{ownAt(b.ws+"/door", true)} }
 	})
 	b.all([]try{
 		{"it is not removed", not("rm door"), "=refused"},
@@ -107,7 +107,7 @@ func TestWhatCommandsMayWriteIsToldBeforeTheyDo(t *testing.T) {
 		var mu sync.Mutex
 		var told []string
 		b := newWorldOutside(t).confine(tier, func(_ *box, o *Options) {
-			o.Opened = func(paths profile.Paths, mounts bool) {
+			o.OnAccess = func(paths profile.Paths, mounts bool) {
 				mu.Lock()
 				defer mu.Unlock()
 				if mounts == (tier == Namespaces) {
