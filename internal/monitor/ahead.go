@@ -22,11 +22,11 @@ import (
 // script does not run.
 func (m *Monitor) askAhead(ctx context.Context, asked *policy.Policy, d *policy.Decision, live run.Live) (*run.Approvals, error) {
 	given := &run.Approvals{}
-	if len(d.Asked) > 0 && m.Approver == nil {
-		return nil, needed(d.Asked[0], d.Asked[0].Question.Why)
+	if len(d.Questions) > 0 && m.Approver == nil {
+		return nil, needed(d.Questions[0], d.Questions[0].Question.Why)
 	}
 	var refusals []error
-	for _, a := range d.Asked {
+	for _, a := range d.Questions {
 		if before, ok := m.ahead.take(a.Question.Digest); ok {
 			given.Add(a.Question.Digest, before)
 			continue
@@ -49,8 +49,8 @@ func (m *Monitor) askAhead(ctx context.Context, asked *policy.Policy, d *policy.
 		m.ahead.keep(given)
 		return nil, together(refusals)
 	}
-	if len(d.Asked) > 0 && m.Current() != asked {
-		return nil, void(d, policy.Word{})
+	if len(d.Questions) > 0 && m.Current() != asked {
+		return nil, void(d, policy.Verdict{})
 	}
 	return given, nil
 }
@@ -65,12 +65,12 @@ func (m *Monitor) notBegun(req *tipstaff.Request, d *policy.Decision, err error)
 }
 
 // needed is the error for a command that a person would have to allow, where none can.
-func needed(a policy.Asked, why string) error {
+func needed(a policy.ScriptQuestion, why string) error {
 	return placed(a, &tipstaff.Error{Code: tipstaff.ApprovalRequired, Rule: a.Question.Rule, Msg: why})
 }
 
 // placed says of an error where in the script it is.
-func placed(a policy.Asked, err error) error {
+func placed(a policy.ScriptQuestion, err error) error {
 	e := *tipstaff.AsError(err)
 	e.Msg = fmt.Sprintf("line %d, column %d: %s", a.Line, a.Column, e.Msg)
 	e.Hint = strings.TrimSpace("Nothing has run. " + e.Hint)

@@ -37,9 +37,9 @@ func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tip
 		}
 	}
 	a, err := m.Approver.Approve(ctx, q, live.Approval, m.recorded(live.AskFor(q)))
-	d.Answered(a.Word())
+	d.Answered(a.Verdict())
 	if err == nil && m.Current() != asked {
-		return nil, a, m.refuse(req, d, void(d, a.Word()))
+		return nil, a, m.refuse(req, d, void(d, a.Verdict()))
 	}
 	switch grant, ok := d.Approved(a, time.Now()); {
 	case errors.Is(err, approval.ErrLater):
@@ -55,7 +55,7 @@ func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tip
 
 // void revokes an answer that was given under a policy that is no longer in
 // force.
-func void(d *policy.Decision, w policy.Word) error {
+func void(d *policy.Decision, w policy.Verdict) error {
 	w.Outcome = policy.Voided
 	d.Answered(w)
 	return &tipstaff.Error{
@@ -71,7 +71,7 @@ func (m *Monitor) recorded(ask approval.Ask) approval.Ask {
 		return nil
 	}
 	return func(ctx context.Context, q policy.Question) (policy.Answer, error) {
-		if err := m.Trail.Append(question(audit.CommandAsked, q, policy.Word{Handle: q.Handle, Outcome: policy.Pending})); err != nil {
+		if err := m.Trail.Append(question(audit.CommandAsked, q, policy.Verdict{Handle: q.Handle, Outcome: policy.Pending})); err != nil {
 			return policy.Answer{}, notRecorded(err)
 		}
 		return ask(ctx, q)
@@ -79,14 +79,14 @@ func (m *Monitor) recorded(ask approval.Ask) approval.Ask {
 }
 
 // NoteLapse records a command whose question was passed on and never answered.
-func (m *Monitor) NoteLapse(q policy.Question, w policy.Word) {
+func (m *Monitor) NoteLapse(q policy.Question, w policy.Verdict) {
 	r := question(audit.CommandRefused, q, w)
 	r.Code, r.Why = tipstaff.ApprovalDenied, "A person was asked to allow this command, and the answer never came back."
 	m.note(r)
 }
 
 // question returns a record of what a person is asked.
-func question(event audit.Event, q policy.Question, w policy.Word) audit.Record {
+func question(event audit.Event, q policy.Question, w policy.Verdict) audit.Record {
 	r := audit.Record{
 		Event: event,
 		Who:   who(q.Origin, q.Session),

@@ -14,13 +14,13 @@ import (
 // nothing and permits nothing here. narrow may add findings about the machine. An
 // error means that the caller is frozen or that nothing could be recorded, and then
 // nothing may run there.
-func (m *Monitor) Judge(ctx context.Context, req tipstaff.Request, narrow func(*policy.Whole)) (policy.Whole, error) {
+func (m *Monitor) Judge(ctx context.Context, req tipstaff.Request, narrow func(*policy.ScriptDecision)) (policy.ScriptDecision, error) {
 	req.ID = cmp.Or(req.ID, newID())
 	if err := m.refuseFrozen(&req); err != nil {
-		return policy.Whole{}, err
+		return policy.ScriptDecision{}, err
 	}
 	j := m.current()
-	whole := j.policy.Whole(req, m.World, func(d *policy.Decision) { j.consult(ctx, d) })
+	whole := j.policy.DecideScriptText(req, m.World, func(d *policy.Decision) { j.consult(ctx, d) })
 	if narrow != nil {
 		narrow(&whole)
 	}

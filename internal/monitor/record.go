@@ -56,15 +56,15 @@ func (m *Monitor) granted(event audit.Event, g *policy.Grant, d *policy.Decision
 
 func decided(d *policy.Decision) audit.Decision {
 	f, action := d.Deciding(), d.Effect
-	if d.Word().Outcome == policy.Granted {
+	if d.Verdict().Outcome == policy.Granted {
 		action = policy.Allow // by a person, where the policy asks
 	}
-	return audit.Decision{Action: action.String(), Rule: f.Rule, At: f.At, PolicySHA256: d.Digest, Approval: said(d.Word())}
+	return audit.Decision{Action: action.String(), Rule: f.Rule, At: f.At, PolicySHA256: d.Digest, Approval: said(d.Verdict())}
 }
 
 // said returns the record's form of a question to a person; nil if there was
 // none.
-func said(w policy.Word) *audit.Approval {
+func said(w policy.Verdict) *audit.Approval {
 	if w.Outcome == "" {
 		return nil
 	}

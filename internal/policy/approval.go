@@ -102,9 +102,9 @@ const (
 	Unasked   Outcome = "unasked"   // there is no person to ask, or too many questions are open
 )
 
-// Word is an answer together with the question's handle and outcome, for the
+// Verdict is an answer together with the question's handle and outcome, for the
 // record.
-type Word struct {
+type Verdict struct {
 	Answer
 	Handle  string
 	Outcome Outcome
@@ -113,20 +113,20 @@ type Word struct {
 // Approval is a person's permission to run exactly one thing. The zero Approval
 // permits nothing.
 type Approval struct {
-	word   Word
-	digest string
-	until  time.Time
+	verdict Verdict
+	digest  string
+	until   time.Time
 }
 
 // NewApproval returns the approval of q by a person, valid until the given
 // time. Only internal/policy/approval, which keeps the answers, calls it (see
 // floors.txt).
-func NewApproval(q Question, w Word, until time.Time) Approval {
-	return Approval{word: w, digest: q.Digest, until: until}
+func NewApproval(q Question, w Verdict, until time.Time) Approval {
+	return Approval{verdict: w, digest: q.Digest, until: until}
 }
 
-// Word returns the answer and its outcome.
-func (a Approval) Word() Word { return a.word }
+// Verdict returns the answer and its outcome.
+func (a Approval) Verdict() Verdict { return a.verdict }
 
 // Question returns what a person has to be asked, if the decision is to ask.
 func (d *Decision) Question() (Question, bool) {
@@ -137,7 +137,7 @@ func (d *Decision) Question() (Question, bool) {
 	f := d.Deciding()
 	q := Question{
 		ID: g.req.ID, Tool: g.req.Tool, Origin: g.req.Origin, Session: g.req.Session,
-		Argv: g.argv, File: g.program.Path, Dir: g.dir.Path(), Vars: passed(g), Stdin: g.req.Stdin, Timeout: g.timeout, Writes: g.req.Writes,
+		Argv: g.argv, File: g.program.Path, Dir: g.dir.Path(), Vars: passedVariables(g), Stdin: g.req.Stdin, Timeout: g.timeout, Writes: g.req.Writes,
 		Background: g.req.Background, Terminal: g.req.Terminal != nil,
 		Credentials: g.credentials.Strings(),
 		Rule:        f.Rule, At: f.At, Why: d.reasons(), Policy: d.Digest,
@@ -160,11 +160,11 @@ func (d *Decision) answeredInApps() bool {
 			return false
 		}
 	}
-	return asking > 0 && asking <= mostReasons
+	return asking > 0 && asking <= maxReasons
 }
 
-// mostReasons bounds how many rules a question cites.
-const mostReasons = 5
+// maxReasons bounds how many rules a question cites.
+const maxReasons = 5
 
 // reasons are the texts of the rules that require a person, a sentence or two
 // each.
@@ -178,7 +178,7 @@ func (d *Decision) reasons() string {
 		if why != "" && !strings.ContainsAny(why[len(why)-1:], ".!?") {
 			why += "."
 		}
-		if why = strings.TrimSpace(why + " " + f.Hint); !slices.Contains(all, why) && len(all) < mostReasons {
+		if why = strings.TrimSpace(why + " " + f.Hint); !slices.Contains(all, why) && len(all) < maxReasons {
 			all = append(all, why)
 		}
 	}
@@ -190,20 +190,20 @@ func (d *Decision) reasons() string {
 // returns the grant only once.
 func (d *Decision) Approved(a Approval, now time.Time) (*Grant, bool) {
 	g := d.withheld
-	if d.Effect != Ask || g == nil || a.word.Choice == Refuse || a.word.Outcome != Granted ||
+	if d.Effect != Ask || g == nil || a.verdict.Choice == Refuse || a.verdict.Outcome != Granted ||
 		a.digest == "" || a.digest != g.digest(d.terms()) || !now.Before(a.until) {
 		return nil, false
 	}
-	d.withheld, d.word = nil, a.word
+	d.withheld, d.verdict = nil, a.verdict
 	return g, true
 }
 
-// Word returns a person's answer, if one was asked.
-func (d *Decision) Word() Word { return d.word }
+// Verdict returns a person's answer, if one was asked.
+func (d *Decision) Verdict() Verdict { return d.verdict }
 
 // Answered notes, for the record, the outcome of a question that was not
 // granted.
-func (d *Decision) Answered(w Word) { d.word = w }
+func (d *Decision) Answered(w Verdict) { d.verdict = w }
 
 // Close closes the directory of a command that needed an approval and did not
 // get one. It may be called on every decision, and more than once.
@@ -214,8 +214,8 @@ func (d *Decision) Close() {
 	}
 }
 
-// passed returns the caller's own variables that are passed on.
-func passed(g *Grant) []string {
+// passedVariables returns the caller's own variables that are passed on.
+func passedVariables(g *Grant) []string {
 	var vars []string
 	for _, kv := range g.req.Env {
 		if slices.Contains(g.env, kv) {

@@ -52,7 +52,7 @@ func asking(timeout time.Duration, more ...Rule) *Policy {
 }
 
 func granted(q Question) Approval {
-	return NewApproval(q, Word{Answer: Answer{Choice: Once, By: "ann"}, Handle: "apr_1", Outcome: Granted}, time.Unix(100, 0))
+	return NewApproval(q, Verdict{Answer: Answer{Choice: Once, By: "ann"}, Handle: "apr_1", Outcome: Granted}, time.Unix(100, 0))
 }
 
 func TestAnApprovalIsForExactlyWhatWasAsked(t *testing.T) {
@@ -116,8 +116,8 @@ func TestAnApprovalIsForExactlyWhatWasAsked(t *testing.T) {
 				t.Errorf("approved: %t, %v", ok, d.Findings)
 			}
 			if c.ok {
-				if d.Word().By != "ann" {
-					t.Errorf("%+v", d.Word())
+				if d.Verdict().By != "ann" {
+					t.Errorf("%+v", d.Verdict())
 				}
 				if _, again := d.Approved(granted(q), time.Unix(99, 0)); again {
 					t.Error("it was given twice")
@@ -162,7 +162,7 @@ func TestWhatIsNoApprovalUnlocksNothing(t *testing.T) {
 		t.Errorf("%v", e)
 	}
 	q, _ := d.Question()
-	word := granted(q).Word()
+	word := granted(q).Verdict()
 	refused, open := word, word
 	refused.Choice, open.Outcome = Refuse, Pending
 	for name, c := range map[string]struct {

@@ -79,9 +79,9 @@ func judgeScript(file *language.Policy, text string, who language.Who, facts lan
 	case err != nil:
 		d.Findings = []Finding{unreadable(err)}
 	default:
-		known := parsed.Known(scan.Before{})
+		known := parsed.Analyze(scan.ShellState{})
 		d.Findings = writesAhead(sh, &known)
-		eachAhead(&known, "", nowhere, func(c *scan.Command, words, writes []string) bool {
+		eachAhead(&known, "", coversNothing, func(c *scan.Command, words, writes []string) bool {
 			one := judgeFile(file, words, writes, who, facts)
 			if f := one.Deciding(); !c.Moved || f.Effect == Deny && f.everywhere(words[0]) {
 				d.Findings = append(d.Findings, f.within(c, words))
@@ -106,7 +106,7 @@ func judgeFile(file *language.Policy, words, writes []string, who language.Who, 
 	} else {
 		j.add(j.notNamed(words[0], ""))
 	}
-	d.Findings = j.found
+	d.Findings = j.findings
 	d.Effect = d.Deciding().Effect
 	return d
 }

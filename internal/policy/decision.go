@@ -41,20 +41,20 @@ type Decision struct {
 	Findings []Finding
 	// Argv is the request split into words; nil if it could not be split.
 	Argv []string
-	// Asked are the commands of a script that need a person's approval and are
+	// Questions are the commands of a script that need a person's approval and are
 	// certain to run. They are questions that can be asked before anything runs;
 	// the decision about the script does not wait for the answers.
-	Asked []Asked
+	Questions []ScriptQuestion
 	// Dropped names the variables of the caller that are not passed on.
 	Dropped []string
 	// Digest identifies the settings under which the decision was made.
 	Digest string
 
-	grant    *Grant
-	withheld *Grant // of a decision to ask, until a person approves
-	word     Word
-	asked    []string // rules and reasons of outside findings that require a person
-	would    established
+	grant          *Grant
+	withheld       *Grant // of a decision to ask, until a person approves
+	verdict        Verdict
+	outsideReasons []string // rules and reasons of outside findings that require a person
+	established    established
 }
 
 // Grant returns the permission to run, if the decision is to allow.

@@ -96,7 +96,7 @@ type Dropped struct {
 // programs load or start code or that change where they look for it, and paths
 // to where commands may write. Malformed or too many variables are an
 // *[tipstaff.Error] with the code InvalidParameters.
-func (e *Environment) Admit(vars []string, by Admission) (kept []string, dropped []Dropped, err error) {
+func (e *Environment) Admit(vars []string, by Admission) (accepted []string, dropped []Dropped, err error) {
 	if len(vars) > maxVariables {
 		return nil, nil, badEnvironment("", fmt.Sprintf("there are %d environment variables, at most %d are allowed", len(vars), maxVariables))
 	}
@@ -118,16 +118,16 @@ func (e *Environment) Admit(vars []string, by Admission) (kept []string, dropped
 		}
 		switch {
 		case why == "":
-			kept = append(kept, v)
+			accepted = append(accepted, v)
 		case !slices.ContainsFunc(dropped, func(d Dropped) bool { return d.Name == name }):
-			dropped = append(dropped, Dropped{name, tellDropped(name, why)})
+			dropped = append(dropped, Dropped{name, describeDropped(name, why)})
 		}
 	}
-	return kept, dropped, nil
+	return accepted, dropped, nil
 }
 
-// tellDropped explains to a caller why a variable was dropped, and what to do.
-func tellDropped(name, why string) string {
+// describeDropped explains to a caller why a variable was dropped, and what to do.
+func describeDropped(name, why string) string {
 	say := shown(name) + " was dropped: " + why
 	if language.PassFault(name) == "" {
 		say += "; if the task needs it, ask the operator for environment: {pass: [" + shown(name) + "]} in the policy"
@@ -207,8 +207,8 @@ const (
 // complete returns the environment of one command: the base, then the server's
 // other variables that the operator passes on, then the caller's, then those
 // that the caller cannot override, then the directory.
-func (e *Environment) complete(kept, fixed []string, dir string, pass func(name string) bool, how mode) []string {
-	vars := make([]string, 0, len(e.base)+len(kept)+len(fixed)+1)
+func (e *Environment) complete(list, fixed []string, dir string, pass func(name string) bool, how mode) []string {
+	vars := make([]string, 0, len(e.base)+len(list)+len(fixed)+1)
 	vars = append(vars, e.base...)
 	if how == editing {
 		vars = slices.DeleteFunc(vars, func(v string) bool { return slices.Contains(unedited, v) })
@@ -221,7 +221,7 @@ func (e *Environment) complete(kept, fixed []string, dir string, pass func(name 
 			vars = append(vars, v)
 		}
 	}
-	vars = append(vars, kept...)
+	vars = append(vars, list...)
 	vars = append(vars, fixed...)
 	if dir != "" {
 		vars = append(vars, "PWD="+dir)

@@ -9,10 +9,10 @@ import (
 
 // variableJudge judges the variables of one caller.
 type variableJudge struct {
-	by     Admission
-	rules  *variableRules
-	tables *variableTables
-	asked  int // paths that were looked up in the world
+	by      Admission
+	rules   *variableRules
+	tables  *variableTables
+	lookups int // paths that were looked up in the world
 }
 
 func newVariableJudge(by Admission) *variableJudge {
@@ -175,11 +175,11 @@ func (j *variableJudge) writable(path string) bool {
 	if paths.Within(strings.TrimRight(path, "/"), "/proc", "/dev") {
 		return true
 	}
-	if j.asked++; j.asked > maxPathsAsked {
+	if j.lookups++; j.lookups > maxPathsAsked {
 		return true
 	}
-	places, ok := j.by.World.(Places)
-	return !ok || places.Writable(path, j.by.Dir) || j.inRoots(path)
+	checker, ok := j.by.World.(WriteChecker)
+	return !ok || checker.Writable(path, j.by.Dir) || j.inRoots(path)
 }
 
 // maxPathsAsked bounds how many paths in a caller's variables are looked up.

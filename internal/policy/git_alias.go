@@ -23,11 +23,11 @@ func aliasOf(l *layer) ([]programs.Start, []fault) {
 	if !knows || path.Base(l.words[0]) != "git" || l.from.Open || len(l.from.Holes) > 0 {
 		return nil, nil
 	}
-	place, sub, at := gitpush.Subcommand(l.words[1:])
+	location, sub, at := gitpush.Subcommand(l.words[1:])
 	if sub == "" || programs.Find("git").Has(sub) {
 		return nil, nil
 	}
-	repo := facts.Repository(place)
+	repo := facts.Repository(location)
 	value, ok := repo.Alias(sub)
 	if !ok {
 		return nil, nil

@@ -28,13 +28,13 @@ func LayersOf(argv []string) (layers []Layer, whole bool) {
 	}
 	var j layerList
 	unwrap(&j, &layer{words: argv})
-	return j.layers, !j.broken
+	return j.layers, !j.incomplete
 }
 
 // layerList collects the layers of a command, and judges none.
 type layerList struct {
-	layers []Layer
-	broken bool
+	layers     []Layer
+	incomplete bool
 }
 
 func (j *layerList) layer(l *layer) {
@@ -45,4 +45,4 @@ func (j *layerList) admit(*layer) bool { return true }
 
 func (j *layerList) counts(*programs.Program) bool { return true }
 
-func (j *layerList) fault(fault) { j.broken = true }
+func (j *layerList) fault(fault) { j.incomplete = true }

@@ -77,7 +77,7 @@ func (d *Decision) Narrow(findings ...Finding) {
 	d.Findings = append(slices.Clip(d.Findings), findings...)
 	for _, f := range findings {
 		if f.Effect == Ask {
-			d.asked = append(d.asked, f.Rule, f.Msg)
+			d.outsideReasons = append(d.outsideReasons, f.Rule, f.Msg)
 		}
 	}
 	d.Effect = min(d.Effect, d.Deciding().Effect)
@@ -101,5 +101,5 @@ func (d *Decision) Narrow(findings ...Finding) {
 // reasons of outside findings that require a person. An approval that was given
 // for one reason does not count for another.
 func (d *Decision) terms() string {
-	return strings.Join(append([]string{d.Digest}, d.asked...), "\x00")
+	return strings.Join(append([]string{d.Digest}, d.outsideReasons...), "\x00")
 }

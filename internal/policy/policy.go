@@ -101,14 +101,14 @@ func New(s Settings) *Policy {
 // rest (contract B13).
 type entry struct {
 	Rule
-	place int
+	stage int
 }
 
 const (
 	commandFirst = iota
 	argumentsNext
 	restLast
-	places
+	stages
 )
 
 // Decide judges a request by every rule that can be applied, so that the answer
@@ -132,17 +132,17 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 		return p.decideScript(req, w, limits)
 	}
 	d := Draft{Allowlist: w.Allowlist(req.Family)}
-	var found [places][]Finding
+	var found [stages][]Finding
 	for _, e := range p.rules {
-		found[e.place] = append(found[e.place], e.Judge(&req, w, &d)...)
+		found[e.stage] = append(found[e.stage], e.Judge(&req, w, &d)...)
 	}
 	decision := Decision{Argv: d.Argv, Dropped: d.Dropped, Digest: p.digest(req.Family, d.Allowlist), Findings: slices.Concat(found[:]...)}
 	for _, f := range decision.Findings {
 		if f.repository && f.Effect == Ask {
-			decision.asked = append(decision.asked, f.Rule, f.Msg) // it says which refs are meant
+			decision.outsideReasons = append(decision.outsideReasons, f.Rule, f.Msg) // it says which refs are meant
 		}
 	}
-	decision.would = establish(&req, d, limits)
+	decision.established = establish(&req, d, limits)
 	decision.Effect = decision.Deciding().Effect
 	if decision.Effect != Deny && !d.complete() {
 		decision.Findings = append(decision.Findings, undecided())

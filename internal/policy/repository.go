@@ -24,12 +24,12 @@ type repositories struct {
 }
 
 // read is [language.Repositories] for the directory of the command.
-func (r *repositories) read(at gitpush.Place) gitpush.Repository {
+func (r *repositories) read(at gitpush.Location) gitpush.Repository {
 	w, ok := r.world.(Repositories)
 	if !ok || r.vars == nil {
 		return gitpush.Repository{}
 	}
-	run := GitRun{Dir: r.dir, Place: at}
+	run := GitRun{Dir: r.dir, Location: at}
 	if run.Program, ok = r.program(); !ok || !r.environment(&run) {
 		return gitpush.Repository{}
 	}

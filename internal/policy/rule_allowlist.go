@@ -33,7 +33,7 @@ func (r allowlist) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	case !allowed:
 		return []Finding{notAllowed(req.Family, word, "", &d.Allowlist)}
 	case got.err != nil:
-		return []Finding{notThere(word, got.err, &d.Allowlist, w)}
+		return []Finding{unavailable(word, got.err, &d.Allowlist, w)}
 	}
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
@@ -47,7 +47,7 @@ func notAllowed(family tipstaff.Family, word, by string, l *Allowlist) Finding {
 		Rule:    "allowlist",
 		At:      l.Source,
 		Code:    tipstaff.CommandNotAllowed,
-		Details: map[string]any{"command": shown(word), "allowedCommands": listed(l)},
+		Details: map[string]any{"command": shown(word), "allowedCommands": listNames(l)},
 	}
 	if family == tipstaff.Terminal {
 		f.Msg = "Command '" + shown(word) + "' is not allowed"
@@ -63,16 +63,16 @@ func notAllowed(family tipstaff.Family, word, by string, l *Allowlist) Finding {
 	return f
 }
 
-// installations is a World that knows where programs are that it does not find.
+// programFinder is a World that knows where programs are that it does not find.
 // Only of a program that the operator has allowed is the place told.
-type installations interface {
-	// Elsewhere returns a directory that the server does not search, or "".
-	Elsewhere(name string) string
+type programFinder interface {
+	// UnsearchedDir returns a directory that the server does not search, or "".
+	UnsearchedDir(name string) string
 }
 
-// notThere says that an allowed program cannot run, and where it is if it is
+// unavailable says that an allowed program cannot run, and where it is if it is
 // installed where the server does not look.
-func notThere(word string, err error, l *Allowlist, w World) Finding {
+func unavailable(word string, err error, l *Allowlist, w World) Finding {
 	f := Finding{Rule: "program", Details: map[string]any{"command": shown(word)}}
 	if errors.Is(err, ErrNotExecutable) {
 		f.Code = tipstaff.ProgramNotExecutable
@@ -83,8 +83,8 @@ func notThere(word string, err error, l *Allowlist, w World) Finding {
 	f.Code = tipstaff.ProgramNotFound
 	f.Msg = "the program " + quoted(word) + " is allowed, but it was not found"
 	f.Hint = "It is not installed where the server looks for programs; ask the operator to install it."
-	if m, ok := w.(installations); ok {
-		if dir := m.Elsewhere(word); dir != "" {
+	if m, ok := w.(programFinder); ok {
+		if dir := m.UnsearchedDir(word); dir != "" {
 			f.Hint = "It is installed in " + dir + ", where the server does not look for programs; ask the operator to add that directory to TIPSTAFF_PATH."
 		}
 	}

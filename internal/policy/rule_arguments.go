@@ -84,7 +84,7 @@ func (r arguments) textIn(program string, args []string) []bool {
 	if r.mode == ArgumentsStrict {
 		return programs.Grammar(program, args)
 	}
-	return programs.Read(program, args, programs.Place{}).Text
+	return programs.Read(program, args, programs.Position{}).Text
 }
 
 // intent is a sign that an argument was written for a shell.

@@ -36,7 +36,7 @@ func (directory) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		return exhausted()
 	case err != nil && (!strings.HasPrefix(req.Dir, "/") || insideRoots(req.Dir, roots)):
 		return refuseDirectory(req, quoted(req.Dir)+" "+unusable(err), "Give a directory that exists and may be entered; a relative one counts from the server's working directory. ~ and variables are not expanded.")
-	case err != nil || !private(dir) && !insideRoots(dir.Path(), roots):
+	case err != nil || !isPrivate(dir) && !insideRoots(dir.Path(), roots):
 		if dir != nil {
 			_ = dir.Close() // it was opened only to check it
 		}

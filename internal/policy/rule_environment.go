@@ -18,7 +18,7 @@ func (r environment) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		return []Finding{{Rule: "environment", Code: tipstaff.Internal, Msg: "no environment is configured for commands", Hint: "This is a fault of the server; tell the operator."}}
 	}
 	pass := d.Bounds.Passes
-	kept, dropped, err := r.vars.Admit(req.Env, Admission{World: w, Dir: d.Dir, Roots: d.Roots, Pass: pass})
+	accepted, dropped, err := r.vars.Admit(req.Env, Admission{World: w, Dir: d.Dir, Roots: d.Roots, Pass: pass})
 	if err != nil {
 		e := tipstaff.AsError(err)
 		return []Finding{{Rule: "environment", Code: e.Code, Msg: e.Msg, Hint: e.Hint, Details: e.Details}}
@@ -28,7 +28,7 @@ func (r environment) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		dir = d.Dir.Path()
 	}
 	d.Dropped = droppedNames(dropped)
-	d.Env = without(r.vars.complete(kept, req.Fixed, dir, pass, r.modeOf(req, d)), req)
+	d.Env = without(r.vars.complete(accepted, req.Fixed, dir, pass, r.modeOf(req, d)), req)
 	return nil
 }
 

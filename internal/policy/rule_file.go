@@ -32,13 +32,13 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	case !ok:
 		return []Finding{j.notNamed(d.Argv[0], "")}
 	case got.err != nil:
-		return []Finding{notThere(d.Argv[0], got.err, &j.list, w)}
+		return []Finding{unavailable(d.Argv[0], got.err, &j.list, w)}
 	}
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
 	unwrap(j, &layer{words: d.Argv, name: got.name, also: got.also, facts: j.facts})
-	d.Bounds, d.Credentials = j.bounds, j.lent
-	return j.found
+	d.Bounds, d.Credentials = j.bounds, j.credentials
+	return j.findings
 }
 
 func (r file) judge(req *tipstaff.Request, w World, d *Draft) *fileJudge {
@@ -73,10 +73,10 @@ type fileJudge struct {
 	// The command would outlive its call, or get a terminal.
 	background, terminal bool
 
-	found  []Finding
-	bounds language.Bounds
-	lent   language.Credentials // what the rules of every layer lend
-	any    bool                 // bounds and lent hold those of at least one layer
+	findings    []Finding
+	bounds      language.Bounds
+	credentials language.Credentials // what the rules of every layer lend
+	any         bool                 // bounds and lent hold those of at least one layer
 }
 
 // namer finds the rules of a word.
@@ -112,7 +112,7 @@ func (j *fileJudge) layer(l *layer) {
 // others.
 func (j *fileJudge) lends(l *layer, args language.Args) language.Credentials {
 	if l.contained && j.any {
-		return j.lent
+		return j.credentials
 	}
 	return j.policy.Lends(language.Query{Program: l.name, Args: args, Who: j.who}, l.facts)
 }
@@ -121,9 +121,9 @@ func (j *fileJudge) lends(l *layer, args language.Args) language.Credentials {
 // too.
 func (j *fileJudge) narrow(b language.Bounds, lent language.Credentials) {
 	if j.any {
-		b, lent = j.bounds.Narrow(b), j.lent.Narrow(lent)
+		b, lent = j.bounds.Narrow(b), j.credentials.Narrow(lent)
 	}
-	j.bounds, j.lent, j.any = b, lent, true
+	j.bounds, j.credentials, j.any = b, lent, true
 }
 
 // counts reports whether the program is a wrapper or cannot be judged; what the
@@ -206,8 +206,8 @@ func (j *fileJudge) notNamed(word, by string) Finding {
 }
 
 func (j *fileJudge) add(f Finding) {
-	if len(j.found) < maxFindings || f.Effect != Allow && len(j.found) < 2*maxFindings {
-		j.found = append(j.found, f)
+	if len(j.findings) < maxFindings || f.Effect != Allow && len(j.findings) < 2*maxFindings {
+		j.findings = append(j.findings, f)
 	}
 }
 

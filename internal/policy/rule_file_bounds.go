@@ -24,17 +24,17 @@ func (narrowEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Findi
 	for _, kv := range req.Env {
 		asked[variableName(kv)] = true
 	}
-	kept := make([]string, 0, len(d.Env))
+	env := make([]string, 0, len(d.Env))
 	for _, kv := range d.Env {
 		name := variableName(kv)
 		switch {
 		case fixed[name] || b.Keeps(name):
-			kept = append(kept, kv)
+			env = append(env, kv)
 		case asked[name]:
 			d.Dropped = append(d.Dropped, name)
 		}
 	}
-	d.Env = kept
+	d.Env = env
 	return nil
 }
 

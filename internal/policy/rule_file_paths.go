@@ -21,7 +21,7 @@ func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	roots, ok := canonicalRoots(r.policy.File.Roots, w)
 	set, err := w.Roots()
 	ok = ok && err == nil
-	if ok && (private(d.Dir) || insideRoots(d.Dir.Path(), roots)) {
+	if ok && (isPrivate(d.Dir) || insideRoots(d.Dir.Path(), roots)) {
 		d.Roots = narrowRoots(roots, set)
 		return nil
 	}
@@ -98,17 +98,17 @@ type pathFacts struct {
 	dir       Directory
 	fileRoots []language.Text
 
-	git func(gitpush.Place) gitpush.Repository // nil: nothing is known of repositories
+	git func(gitpush.Location) gitpush.Repository // nil: nothing is known of repositories
 
-	asked bool
-	known [][]string // lists of roots; a path must be inside all of them
-	ok    bool
+	resolved  bool
+	rootLists [][]string // lists of roots; a path must be inside all of them
+	ok        bool
 }
 
 // Repository reads the repository of git each time. Outside of the roots a
 // command may see other files at a path than the server does (its own /tmp), so
 // a repository that an option leads to there is not known.
-func (p *pathFacts) Repository(at gitpush.Place) gitpush.Repository {
+func (p *pathFacts) Repository(at gitpush.Location) gitpush.Repository {
 	if p.git == nil {
 		return gitpush.Repository{}
 	}
@@ -137,7 +137,7 @@ func (p *pathFacts) Inside(path string) bool {
 	if err != nil {
 		return false
 	}
-	for _, roots := range p.known {
+	for _, roots := range p.rootLists {
 		if !paths.Within(canonical, roots...) {
 			return false
 		}
@@ -147,31 +147,31 @@ func (p *pathFacts) Inside(path string) bool {
 
 // roots resolves the roots once for a command.
 func (p *pathFacts) roots() bool {
-	if p.asked {
+	if p.resolved {
 		return p.ok
 	}
-	p.asked = true
+	p.resolved = true
 	set, err := p.world.Roots()
 	if err != nil {
 		return false
 	}
 	if len(set) > 0 {
-		p.known = append(p.known, set)
+		p.rootLists = append(p.rootLists, set)
 	}
 	if len(p.fileRoots) > 0 {
 		own, ok := canonicalRoots(p.fileRoots, p.world)
 		if !ok {
 			return false
 		}
-		p.known = append(p.known, own)
+		p.rootLists = append(p.rootLists, own)
 	}
-	if len(p.known) == 0 {
+	if len(p.rootLists) == 0 {
 		workspace := []string{p.dir.Path()}
 		if own, err := p.world.Directory("."); err == nil {
 			workspace = append(workspace, own.Path())
 			_ = own.Close()
 		}
-		p.known = append(p.known, workspace)
+		p.rootLists = append(p.rootLists, workspace)
 	}
 	p.ok = true
 	return true

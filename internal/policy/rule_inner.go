@@ -22,13 +22,13 @@ func (r inner) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	}
 	j := innerJudge{world: w, draft: d}
 	unwrap(&j, &layer{words: d.Argv})
-	return j.found
+	return j.findings
 }
 
 type innerJudge struct {
-	world World
-	draft *Draft
-	found []Finding
+	world    World
+	draft    *Draft
+	findings []Finding
 }
 
 func (j *innerJudge) layer(*layer) {}
@@ -45,14 +45,14 @@ func (j *innerJudge) admit(l *layer) bool {
 	if _, allowed := j.draft.Allowlist.admit(word, j.world, j.draft.Dir); allowed && !elsewhere {
 		return true
 	}
-	if len(j.found) < maxFindings {
-		j.found = append(j.found, notAllowed(tipstaff.Terminal, word, s.By, &j.draft.Allowlist))
+	if len(j.findings) < maxFindings {
+		j.findings = append(j.findings, notAllowed(tipstaff.Terminal, word, s.By, &j.draft.Allowlist))
 	}
 	return false
 }
 
 func (j *innerJudge) fault(f fault) {
-	if len(j.found) < maxFindings {
-		j.found = append(j.found, f.finding("inner"))
+	if len(j.findings) < maxFindings {
+		j.findings = append(j.findings, f.finding("inner"))
 	}
 }

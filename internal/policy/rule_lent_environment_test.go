@@ -78,7 +78,7 @@ func TestAWrappedCommandIsLentWhatEveryLayersRuleLends(t *testing.T) {
 		"git status":           "",
 	} {
 		d := lent(t, line)
-		w := d.Would()
+		w := d.LaunchPreview()
 		if got := strings.Join(w.Credentials.Strings(), ", "); got != want {
 			t.Errorf("%s is lent %q, not %q (%s)", line, got, want, answer(d))
 		}

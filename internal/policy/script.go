@@ -19,7 +19,7 @@ import (
 // a session. Without it, nothing of a script in a session is certain before it
 // runs.
 type Shells interface {
-	Before(s tipstaff.SessionID) scan.Before
+	Before(s tipstaff.SessionID) scan.ShellState
 }
 
 // Confiner is a [World] that knows whether commands are confined. Scripts are
@@ -39,15 +39,15 @@ type Coverer interface {
 	Covered(path string) bool
 }
 
-// covered returns [Coverer.Covered] of a machine, if it knows.
-func covered(w World) func(path string) bool {
+// coveredBy returns [Coverer.Covered] of a machine, if it knows.
+func coveredBy(w World) func(path string) bool {
 	if c, knows := w.(Coverer); knows {
 		return c.Covered
 	}
-	return nowhere
+	return coversNothing
 }
 
-func nowhere(string) bool { return false }
+func coversNothing(string) bool { return false }
 
 // Script is the part of a [Grant] that is about a script.
 type Script struct {
@@ -55,8 +55,8 @@ type Script struct {
 	Shell Shell
 }
 
-// Asked is a command of a script that the policy leaves to a person.
-type Asked struct {
+// ScriptQuestion is a command of a script that the policy leaves to a person.
+type ScriptQuestion struct {
 	Line, Column int
 	Question     Question
 }
@@ -88,20 +88,20 @@ func (p *Policy) decideScript(req tipstaff.Request, w World, limits FamilyLimits
 	}
 	if f := p.settings.File; f != nil {
 		d.Bounds = f.FileBounds(whoOf(&req))
-		found = append(found, mannerOfScript(f, &req)...)
+		found = append(found, denyScriptModes(f, &req)...)
 	}
 	found = append(found, timeout{p.settings.Limits}.Judge(&req, w, &d)...)
 	decision := Decision{Dropped: d.Dropped, Digest: p.digest(req.Family, d.Allowlist), Findings: found}
-	decision.would = establish(&req, d, limits)
+	decision.established = establish(&req, d, limits)
 	if len(found) == 0 && d.Dir != nil {
-		p.ahead(&req, w, parsed, &d, &decision)
+		p.judgeAhead(&req, w, parsed, &d, &decision)
 	}
 	decision.Effect = decision.Deciding().Effect
 	if decision.Effect != Deny && (d.Dir == nil || d.Env == nil || d.Timeout <= 0) {
 		decision.Findings, decision.Effect = append(decision.Findings, undecided()), Deny
 	}
 	if decision.Effect == Deny {
-		decision.Asked = nil
+		decision.Questions = nil
 		if d.Dir != nil {
 			_ = d.Dir.Close() // nothing runs there
 		}
@@ -114,9 +114,9 @@ func (p *Policy) decideScript(req tipstaff.Request, w World, limits FamilyLimits
 	return decision
 }
 
-// mannerOfScript refuses a script in the background or on a terminal to a caller
+// denyScriptModes refuses a script in the background or on a terminal to a caller
 // whose profile denies that.
-func mannerOfScript(f *language.Policy, req *tipstaff.Request) (found []Finding) {
+func denyScriptModes(f *language.Policy, req *tipstaff.Request) (found []Finding) {
 	for _, v := range f.CallerDenies(whoOf(req), req.Background, req.Terminal != nil) {
 		found = append(found, Finding{
 			Rule: "policy/" + v.Rule, At: v.At.String(), Code: tipstaff.CommandNotAllowed,
@@ -155,27 +155,27 @@ func shellOff(sh Shell) Finding {
 func unreadable(err error) Finding {
 	f := Finding{Rule: "shell/script", Code: tipstaff.InvalidCommandLine, Msg: err.Error(), Hint: "Nothing has run."}
 	if fault, is := errors.AsType[*scan.Fault](err); is {
-		f.Msg = place(fault.Line, fault.Column) + ": " + cmdline.Escape(fault.What)
+		f.Msg = lineColumn(fault.Line, fault.Column) + ": " + cmdline.Escape(fault.What)
 		f.Hint = strings.TrimSpace("Nothing has run. " + cmdline.Escape(fault.Hint))
 		f.Details = map[string]any{"line": fault.Line, "column": fault.Column}
 	}
 	return f
 }
 
-func place(line, column int) string { return fmt.Sprintf("line %d, column %d", line, column) }
+func lineColumn(line, column int) string { return fmt.Sprintf("line %d, column %d", line, column) }
 
-// mostAhead bounds how many commands are judged before a script runs. The others
+// maxAhead bounds how many commands are judged before a script runs. The others
 // are judged when they are reached, as all are.
-const mostAhead = 1000
+const maxAhead = 1000
 
-// ahead judges what is certain of a script, and adds what refuses it.
-func (p *Policy) ahead(req *tipstaff.Request, w World, parsed *scan.Script, d *Draft, to *Decision) {
-	known := parsed.Known(before(req, w))
+// judgeAhead judges what is certain of a script, and adds what refuses it.
+func (p *Policy) judgeAhead(req *tipstaff.Request, w World, parsed *scan.Script, d *Draft, to *Decision) {
+	known := parsed.Analyze(before(req, w))
 	to.Findings = append(to.Findings, writesAhead(p.Shell(), &known)...)
-	eachAhead(&known, d.Dir.Path(), covered(w), func(c *scan.Command, words, writes []string) bool {
+	eachAhead(&known, d.Dir.Path(), coveredBy(w), func(c *scan.Command, words, writes []string) bool {
 		one := WithinScript(req, words)
 		one.Writes, one.Timeout = writes, d.Timeout
-		p.oneAhead(c, one, w, to)
+		p.judgeOneAhead(c, one, w, to)
 		return len(to.Findings) < maxFindings
 	})
 }
@@ -183,7 +183,7 @@ func (p *Policy) ahead(req *tipstaff.Request, w World, parsed *scan.Script, d *D
 // eachAhead calls judge for each command that can be judged before a script
 // runs, and once for equal ones: it is certain, all its words are known, and it
 // runs with the variables of the script.
-func eachAhead(known *scan.Known, dir string, covered func(path string) bool, judge func(c *scan.Command, words, writes []string) (more bool)) {
+func eachAhead(known *scan.Analysis, dir string, covered func(path string) bool, judge func(c *scan.Command, words, writes []string) (more bool)) {
 	judged := map[string]bool{}
 	for i := range known.Commands {
 		c := &known.Commands[i]
@@ -197,14 +197,14 @@ func eachAhead(known *scan.Known, dir string, covered func(path string) bool, ju
 			continue
 		}
 		judged[key] = true
-		if !judge(c, words, writes) || len(judged) == mostAhead {
+		if !judge(c, words, writes) || len(judged) == maxAhead {
 			return
 		}
 	}
 }
 
-// oneAhead judges one command of a script.
-func (p *Policy) oneAhead(c *scan.Command, req tipstaff.Request, w World, to *Decision) {
+// judgeOneAhead judges one command of a script.
+func (p *Policy) judgeOneAhead(c *scan.Command, req tipstaff.Request, w World, to *Decision) {
 	d := p.Decide(req, w)
 	defer d.Close()
 	if g, ok := d.Grant(); ok {
@@ -218,7 +218,7 @@ func (p *Policy) oneAhead(c *scan.Command, req tipstaff.Request, w World, to *De
 		if c.Moved {
 			return // it would be asked for another directory
 		}
-		to.Asked = append(to.Asked, Asked{c.Line, c.Column, q})
+		to.Questions = append(to.Questions, ScriptQuestion{c.Line, c.Column, q})
 		return
 	}
 	f := d.Deciding()
@@ -239,7 +239,7 @@ func (f Finding) everywhere(name string) bool {
 
 // within is a finding about a command of a script as one about the script.
 func (f Finding) within(c *scan.Command, words []string) Finding {
-	f.Msg = place(c.Line, c.Column) + ": " + shown(cmdline.Display(words)) + ": " + f.Msg
+	f.Msg = lineColumn(c.Line, c.Column) + ": " + shown(cmdline.Display(words)) + ": " + f.Msg
 	f.Hint = strings.TrimSpace("Nothing has run. " + f.Hint)
 	details := map[string]any{"line": c.Line, "column": c.Column, "words": words}
 	maps.Copy(details, f.Details)
@@ -248,7 +248,7 @@ func (f Finding) within(c *scan.Command, words []string) Finding {
 }
 
 // writesAhead refuses redirections that the mode does not allow.
-func writesAhead(sh Shell, known *scan.Known) []Finding {
+func writesAhead(sh Shell, known *scan.Analysis) []Finding {
 	if sh.Mode == language.ShellWrite {
 		return nil
 	}
@@ -261,7 +261,7 @@ func writesAhead(sh Shell, known *scan.Known) []Finding {
 		if write.Certain && write.Path.Known && !language.Sink(write.Path.Text) && len(found) < maxFindings {
 			found = append(found, Finding{
 				Rule: "shell/read", At: sh.From, Code: tipstaff.CommandNotAllowed,
-				Msg:     place(write.Line, write.Column) + ": the redirection opens " + quoted(write.Path.Text) + " for writing, and scripts may only read",
+				Msg:     lineColumn(write.Line, write.Column) + ": the redirection opens " + quoted(write.Path.Text) + " for writing, and scripts may only read",
 				Hint:    "Nothing has run. Leave the redirection out, or redirect to /dev/null; a program that may write can write the file. The operator allows it with TIPSTAFF_SHELL=write.",
 				Details: map[string]any{"line": write.Line, "column": write.Column},
 			})
@@ -271,14 +271,14 @@ func writesAhead(sh Shell, known *scan.Known) []Finding {
 }
 
 // before is what is known of the shell in which a script runs.
-func before(req *tipstaff.Request, w World) scan.Before {
+func before(req *tipstaff.Request, w World) scan.ShellState {
 	if req.Session == "" {
-		return scan.Before{}
+		return scan.ShellState{}
 	}
 	if s, knows := w.(Shells); knows {
 		return s.Before(req.Session)
 	}
-	return scan.Before{Anything: true}
+	return scan.ShellState{Anything: true}
 }
 
 // writesOf returns the files of the machine that a command's redirections certainly

@@ -153,10 +153,10 @@ func TestScriptsRunOnlyInASandbox(t *testing.T) {
 // remembers is a world whose sessions have shells.
 type remembers struct {
 	*world
-	before scan.Before
+	before scan.ShellState
 }
 
-func (r remembers) Before(tipstaff.SessionID) scan.Before { return r.before }
+func (r remembers) Before(tipstaff.SessionID) scan.ShellState { return r.before }
 
 func TestWhatEarlierScriptsOfASessionLeftIsNotCertain(t *testing.T) {
 	w := allowing("git")
@@ -167,10 +167,10 @@ func TestWhatEarlierScriptsOfASessionLeftIsNotCertain(t *testing.T) {
 		want  string
 	}{
 		"nothing is known":        {w, "allowed"},
-		"nothing is left":         {remembers{w, scan.Before{}}, "COMMAND_NOT_ALLOWED"},
-		"a function of that name": {remembers{w, scan.Before{Functions: []string{"rm"}}}, "allowed"},
-		"another function":        {remembers{w, scan.Before{Functions: []string{"mr"}}}, "COMMAND_NOT_ALLOWED"},
-		"anything":                {remembers{w, scan.Before{Anything: true}}, "allowed"},
+		"nothing is left":         {remembers{w, scan.ShellState{}}, "COMMAND_NOT_ALLOWED"},
+		"a function of that name": {remembers{w, scan.ShellState{Functions: []string{"rm"}}}, "allowed"},
+		"another function":        {remembers{w, scan.ShellState{Functions: []string{"mr"}}}, "COMMAND_NOT_ALLOWED"},
+		"anything":                {remembers{w, scan.ShellState{Anything: true}}, "allowed"},
 	} {
 		if got := answer(judged(t, writing(), c.world, req)); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s, want %s", says, got, c.want)
@@ -323,12 +323,12 @@ func TestARedirectionIntoAPrivateDirectoryIsJudgedWhenItIsOpen(t *testing.T) {
 	}
 	// A question asked beforehand is that of the command that runs.
 	d := judged(t, s, covering{asWorld()}, script("git push > /tmp/x"))
-	if len(d.Asked) != 1 || len(d.Asked[0].Question.Writes) != 0 {
-		t.Errorf("asked %+v", d.Asked)
+	if len(d.Questions) != 1 || len(d.Questions[0].Question.Writes) != 0 {
+		t.Errorf("asked %+v", d.Questions)
 	}
 	one := policy.New(s).Survey(script("ls > /tmp/x"), covering{asWorld()}).Commands[0]
-	if one.Decision.Effect != policy.Allow || one.Later != "which file its redirection opens" {
-		t.Errorf("surveyed: %s, %q", one.Decision.Effect, one.Later)
+	if one.Decision.Effect != policy.Allow || one.Unknown != "which file its redirection opens" {
+		t.Errorf("surveyed: %s, %q", one.Decision.Effect, one.Unknown)
 	}
 }
 
@@ -337,11 +337,11 @@ func TestQuestionsOfAScriptAreKnownBeforeItRuns(t *testing.T) {
 	p, w := policy.New(s), asWorld()
 	req := script("git push a > log\ngit push a > log; git push b; ls && git push c; cd src; git push d; rm() { :; }")
 	req.Session = "s"
-	d := judged(t, s, remembers{w, scan.Before{}}, req)
-	if d.Effect != policy.Allow || len(d.Asked) != 2 {
-		t.Fatalf("%s, asked %+v", answer(d), d.Asked)
+	d := judged(t, s, remembers{w, scan.ShellState{}}, req)
+	if d.Effect != policy.Allow || len(d.Questions) != 2 {
+		t.Fatalf("%s, asked %+v", answer(d), d.Questions)
 	}
-	q := d.Asked[0]
+	q := d.Questions[0]
 	if q.Line != 1 || q.Column != 1 || !slices.Equal(q.Question.Argv, []string{"git", "push", "a"}) || !slices.Equal(q.Question.Writes, []string{"/work/log"}) ||
 		q.Question.Session != "s" || q.Question.Dir != "/work" || q.Question.Rule != "policy/git/ask" {
 		t.Errorf("%+v", q)
@@ -353,7 +353,7 @@ func TestQuestionsOfAScriptAreKnownBeforeItRuns(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 	at := time.Unix(100, 0)
-	approval := policy.NewApproval(q.Question, policy.Word{Answer: policy.Answer{Choice: policy.Once}, Outcome: policy.Granted}, at)
+	approval := policy.NewApproval(q.Question, policy.Verdict{Answer: policy.Answer{Choice: policy.Once}, Outcome: policy.Granted}, at)
 	reached := p.Decide(one, w)
 	g, ok := reached.Approved(approval, at.Add(-time.Second))
 	if !ok {
@@ -369,8 +369,8 @@ func TestQuestionsOfAScriptAreKnownBeforeItRuns(t *testing.T) {
 	}
 	// One refusal refuses all, and nobody is asked.
 	d = judged(t, s, w, script("git push a; git push --force"))
-	if d.Effect != policy.Deny || d.Asked != nil || !strings.Contains(answer(d), "line 1, column 13: git push --force: ") || d.Deciding().Rule != "policy/git/deny" {
-		t.Errorf("%s, asked %+v", answer(d), d.Asked)
+	if d.Effect != policy.Deny || d.Questions != nil || !strings.Contains(answer(d), "line 1, column 13: git push --force: ") || d.Deciding().Rule != "policy/git/deny" {
+		t.Errorf("%s, asked %+v", answer(d), d.Questions)
 	}
 }
 
@@ -384,7 +384,7 @@ func TestASurveyTellsOfEveryCommand(t *testing.T) {
 		if c.Decision != nil {
 			effect = c.Decision.Effect.String()
 		}
-		lines = append(lines, c.Kind.String()+" "+c.Words[0].Text+" "+effect+" "+c.Later)
+		lines = append(lines, c.Kind.String()+" "+c.Words[0].Text+" "+effect+" "+c.Unknown)
 	}
 	want := []string{
 		"program ls allow ",

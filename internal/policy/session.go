@@ -17,11 +17,11 @@ func (p *Policy) AdmitSession(s tipstaff.Session, w World) (tipstaff.Session, er
 		return tipstaff.Session{}, found[0].refusal()
 	}
 	defer func() { _ = d.Dir.Close() }()
-	kept, dropped, err := p.settings.Environment.Admit(s.Env, Admission{World: w, Dir: d.Dir, Roots: d.Roots, Pass: p.passesSome})
+	accepted, dropped, err := p.settings.Environment.Admit(s.Env, Admission{World: w, Dir: d.Dir, Roots: d.Roots, Pass: p.passesSome})
 	if err != nil {
 		return tipstaff.Session{}, err
 	}
-	s.Dir, s.Env, s.Dropped = d.Dir.Path(), kept, droppedNames(dropped)
+	s.Dir, s.Env, s.Dropped = d.Dir.Path(), accepted, droppedNames(dropped)
 	for _, one := range dropped {
 		s.DroppedWhy = append(s.DroppedWhy, one.Why)
 	}

@@ -46,8 +46,8 @@ func namesAllowed(l *Allowlist) string {
 	return text + "."
 }
 
-// listed returns the names for a program to read; never null in JSON.
-func listed(l *Allowlist) []string {
+// listNames returns the names for a program to read; never null in JSON.
+func listNames(l *Allowlist) []string {
 	if l.Fault != "" {
 		return []string{}
 	}

@@ -11,22 +11,22 @@ type Survey struct {
 	// Script is the decision whether it may begin.
 	Script Decision
 	// Commands are its commands; none if it could not be read.
-	Commands []Surveyed
+	Commands []SurveyedCommand
 	// Writes are the files that redirections of compound commands open for
 	// writing.
 	Writes []scan.Write
 	Shell  Shell
 }
 
-// Surveyed is one command of a script.
-type Surveyed struct {
+// SurveyedCommand is one command of a script.
+type SurveyedCommand struct {
 	scan.Command
 
 	// Decision is what would be decided on these words in the directory of the
 	// script; nil if that cannot be known, or if it is no program.
 	Decision *Decision
-	// Later says what is known only when the command runs, "" if nothing is.
-	Later string
+	// Unknown says what is known only when the command runs, "" if nothing is.
+	Unknown string
 }
 
 // Survey judges every command of a script whose words are known, also those that
@@ -38,24 +38,24 @@ func (p *Policy) Survey(req tipstaff.Request, w World) Survey {
 	if err != nil {
 		return s
 	}
-	known := parsed.Known(before(&req, w))
+	known := parsed.Analyze(before(&req, w))
 	s.Writes = known.Writes
 	for i := range known.Commands {
-		s.Commands = append(s.Commands, p.surveyed(&known.Commands[i], &req, w, s.Script.would.dir))
+		s.Commands = append(s.Commands, p.surveyCommand(&known.Commands[i], &req, w, s.Script.established.dir))
 	}
 	return s
 }
 
-func (p *Policy) surveyed(c *scan.Command, req *tipstaff.Request, w World, dir string) Surveyed {
-	out := Surveyed{Command: *c, Later: later(c)}
+func (p *Policy) surveyCommand(c *scan.Command, req *tipstaff.Request, w World, dir string) SurveyedCommand {
+	out := SurveyedCommand{Command: *c, Unknown: unknownUntilRun(c)}
 	words, literal := c.Literal()
 	if c.Kind != scan.Program || !literal {
 		return out
 	}
 	one := WithinScript(req, words)
 	var open bool
-	if one.Writes, open = writesOf(c, dir, covered(w)); open && out.Later == "" {
-		out.Later = "which file its redirection opens"
+	if one.Writes, open = writesOf(c, dir, coveredBy(w)); open && out.Unknown == "" {
+		out.Unknown = "which file its redirection opens"
 	}
 	d := p.Decide(one, w)
 	d.release()
@@ -63,8 +63,8 @@ func (p *Policy) surveyed(c *scan.Command, req *tipstaff.Request, w World, dir s
 	return out
 }
 
-// later says what of a command is known only when it runs.
-func later(c *scan.Command) string {
+// unknownUntilRun says what of a command is known only when it runs.
+func unknownUntilRun(c *scan.Command) string {
 	_, literal := c.Literal()
 	switch {
 	case c.Kind == scan.Builtin:

@@ -16,7 +16,7 @@ type layer struct {
 	name  string   // by which its rules are found
 	also  []string // names of the same file, whose ask and deny rules count as well
 	from  programs.Start
-	rest  programs.Place
+	rest  programs.Position
 	depth int
 	facts language.Facts
 	// contained: only ask and deny rules count, because the program that starts
@@ -76,7 +76,7 @@ func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
 		next := layer{words: s.Words, depth: l.depth + 1, facts: sameRepository(l, &s), contained: s.Itself, options: slices.Concat(s.Options, l.options)}
 		s.Holes = append(s.Holes, l.from.Holes...)
 		s.Open = s.Open || l.from.Open
-		next.from, next.rest = s, programs.Place{Index: s.Index, InOne: s.InOne}
+		next.from, next.rest = s, programs.Position{Index: s.Index, InOne: s.InOne}
 		next.rest.Index = next.rest.Of(1)
 		if hole := func(h string) bool { return h == "" || strings.Contains(s.Words[0], h) }; slices.ContainsFunc(s.Holes, hole) {
 			j.fault(fault{s.Index, s.Words[0], "whose name would come from the input of " + s.By})
@@ -112,7 +112,7 @@ func isRelative(word string) bool {
 // not happen.
 type fault struct {
 	index int
-	found string // the part that shows it
+	text  string // the part that shows it
 	why   string // continues "args[1] …, "
 }
 
@@ -125,8 +125,8 @@ func (f fault) finding(rule string) Finding {
 	return Finding{
 		Rule:    rule,
 		Code:    tipstaff.UnsafeArguments,
-		Msg:     where + " is not safe: " + quoted(f.found) + ", " + f.why,
+		Msg:     where + " is not safe: " + quoted(f.text) + ", " + f.why,
 		Hint:    "Leave it out, or call the program that is meant by itself, if it is allowed.",
-		Details: map[string]any{"index": f.index, "rule": rule, "found": shown(f.found)},
+		Details: map[string]any{"index": f.index, "rule": rule, "found": shown(f.text)},
 	}
 }

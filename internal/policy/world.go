@@ -35,10 +35,10 @@ type Resolver interface {
 	Canonical(path string, dir Directory) (string, error)
 }
 
-// Places is a [World] that knows where commands may write. Paths in callers'
+// WriteChecker is a [World] that knows where commands may write. Paths in callers'
 // variables are judged by it; without it, commands are assumed to write
 // everywhere.
-type Places interface {
+type WriteChecker interface {
 	// Writable reports whether a command in dir may change what path leads to,
 	// or put something in its place. The path is absolute, or begins with ~ for
 	// a home directory. When this cannot be found out, the answer is true.
@@ -56,9 +56,9 @@ type Repositories interface {
 
 // GitRun is how git would be run, as far as that decides about its repository.
 type GitRun struct {
-	Dir     Directory
-	Place   gitpush.Place
-	Program string // the file, as in [Program]
+	Dir      Directory
+	Location gitpush.Location
+	Program  string // the file, as in [Program]
 	// Home and ConfigHome are the variables HOME and XDG_CONFIG_HOME of the
 	// command.
 	Home, ConfigHome string

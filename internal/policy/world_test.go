@@ -109,7 +109,7 @@ func (w *world) Writable(name string, _ policy.Directory) bool {
 // Repository is the one in /work, however git is started.
 func (w *world) Repository(run policy.GitRun) gitpush.Repository {
 	w.asked++
-	if w.git == nil || run.Program == "" || run.Dir == nil || len(run.Place.Dirs) > 1 || len(run.Place.Dirs) == 1 && run.Place.Dirs[0] != "src" || run.Place.GitDir != "" {
+	if w.git == nil || run.Program == "" || run.Dir == nil || len(run.Location.Dirs) > 1 || len(run.Location.Dirs) == 1 && run.Location.Dirs[0] != "src" || run.Location.GitDir != "" {
 		return gitpush.Repository{}
 	}
 	return *w.git
@@ -162,7 +162,7 @@ func (f *worldFiles) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-func (f *worldFiles) Spent() error { return nil }
+func (f *worldFiles) CheckBounds() error { return nil }
 
 func (f *worldFiles) Exists(name string) (bool, error) {
 	_, ok := f.w.files[path.Join(f.dir, name)]

@@ -11,9 +11,9 @@ const (
 	// directory, only mounts can keep them unchanged; without mounts such a
 	// file can be written, and then it is not read again.
 	Steering
-	// Kept directories are written by tipstaff and not read again. Commands may
+	// ReadOnly directories are written by tipstaff and not read again. Commands may
 	// read them, but must never be able to write them.
-	Kept
+	ReadOnly
 )
 
 // String returns the name of the kind.
@@ -23,7 +23,7 @@ func (k Kind) String() string {
 		return "secret"
 	case Steering:
 		return "steering"
-	case Kept:
+	case ReadOnly:
 		return "kept"
 	default:
 		return "unknown"
@@ -43,8 +43,8 @@ type File struct {
 	Why    string // a reason, such as "it decides what may run"
 }
 
-// Place is where a [File], or a part of it, is now.
-type Place struct {
+// Location is where a [File], or a part of it, is now.
+type Location struct {
 	Path string // canonical
 	Dir  bool
 	Kind Kind

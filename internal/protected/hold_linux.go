@@ -16,22 +16,22 @@ func hold(path string) (*os.File, error) {
 	return os.OpenFile(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
-// whereIs returns the present path of a held file; "" if it was removed.
-func whereIs(f *os.File) string {
+// currentPath returns the present path of a held file; "" if it was removed.
+func currentPath(f *os.File) string {
 	info, err := f.Stat()
 	if err != nil || links(info) == 0 {
 		return ""
 	}
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
-	if err != nil || !strings.HasPrefix(path, "/") || strings.HasSuffix(path, " (deleted)") && !isThere(path, info) {
+	if err != nil || !strings.HasPrefix(path, "/") || strings.HasSuffix(path, " (deleted)") && !isAt(path, info) {
 		return ""
 	}
 	return path
 }
 
-func isThere(path string, info os.FileInfo) bool {
-	there, err := os.Lstat(path)
-	return err == nil && os.SameFile(there, info)
+func isAt(path string, info os.FileInfo) bool {
+	present, err := os.Lstat(path)
+	return err == nil && os.SameFile(present, info)
 }
 
 // number reads a kernel setting; -1 if it does not exist.

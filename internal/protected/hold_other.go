@@ -10,6 +10,6 @@ import (
 // hold is not needed here: commands are confined on Linux only.
 func hold(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-func whereIs(*os.File) string { return "" }
+func currentPath(*os.File) string { return "" }
 
 func readOnly(string) bool { return false }

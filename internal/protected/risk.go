@@ -19,12 +19,12 @@ type reach struct {
 
 // risk returns how a command, or another user, could change what is read by a
 // way; "" if they cannot.
-func (r reach) risk(w way) string {
+func (r reach) risk(w resolution) string {
 	for _, s := range w.steps {
 		if why := foreign(s); why != "" {
 			return why
 		}
-		if root := r.opens(s.dir, s.in); root != "" && !r.holds(s.path()) {
+		if root := r.opens(s.dir, s.dirInfo); root != "" && !r.holds(s.path()) {
 			return "commands may write in " + root
 		}
 	}
@@ -37,7 +37,7 @@ func (r reach) risk(w way) string {
 	if n := links(w.target); n > 1 && canWrite(w.target) {
 		return fmt.Sprintf("it has %d names (hard links), and one of them may lie where commands write", n)
 	}
-	if root := r.opens(w.at, w.target); root != "" && !r.holds(w.at) {
+	if root := r.opens(w.path, w.target); root != "" && !r.holds(w.path) {
 		return "commands may write in " + root
 	}
 	return ""
@@ -74,16 +74,16 @@ func (r reach) holds(path string) bool {
 // server's user. So is one on a file system that is mounted read-only: a
 // Kubernetes ConfigMap has mode 0777.
 func foreign(s step) string {
-	if IsForeign(s.in) {
+	if IsForeign(s.dirInfo) {
 		return "the directory " + s.dir + " belongs to another user"
 	}
-	if s.isLink() && IsForeign(s.found) {
+	if s.isLink() && IsForeign(s.info) {
 		return "the symbolic link " + s.path() + " belongs to another user"
 	}
-	if s.in.Mode().Perm()&0o002 == 0 || readOnly(s.dir) {
+	if s.dirInfo.Mode().Perm()&0o002 == 0 || readOnly(s.dir) {
 		return ""
 	}
-	if s.in.Mode()&fs.ModeSticky != 0 && s.found != nil && !IsForeign(s.found) {
+	if s.dirInfo.Mode()&fs.ModeSticky != 0 && s.info != nil && !IsForeign(s.info) {
 		return ""
 	}
 	return "every user may write in the directory " + s.dir

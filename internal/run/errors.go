@@ -92,7 +92,7 @@ func notConfined(g *policy.Grant, err error) error {
 			Hint: "The operator has to change the policy or the machine; tipstaff doctor says what the sandbox gives here.",
 		}
 	}
-	if e, is := errors.AsType[*sandbox.Elsewhere](err); is {
+	if e, is := errors.AsType[*sandbox.ErrShadowedDir](err); is {
 		return &tipstaff.Error{
 			Code: tipstaff.DirectoryNotAllowed, Rule: "sandbox", Err: err,
 			Msg:  fmt.Sprintf("cwd %q is not what commands see there: they have a directory of their own in its place. Nothing ran.", e.Dir),

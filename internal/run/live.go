@@ -45,7 +45,7 @@ type Live struct {
 	// its own, and what it writes is kept.
 	Streams *Streams
 	// Directory is the open directory of the command, if the policy is to take it
-	// instead of what lies at its path outside; see [policy.Private].
+	// instead of what lies at its path outside; see [policy.PrivateDir].
 	Directory policy.Directory
 	// SandboxOf is the directory of the script, whose sandbox the command shares.
 	SandboxOf string

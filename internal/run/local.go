@@ -184,7 +184,7 @@ func (l Local) confine(ctx context.Context, g *policy.Grant, live Live, stop fun
 		return nil, nil, err
 	}
 	c := sandbox.Command{
-		Terms: terms, Workspace: g.Roots(), SandboxOf: live.SandboxOf, Stop: stop, Patience: g.Timeout() + sandboxGrace, Over: ctx.Done(),
+		Terms: terms, Workspace: g.Roots(), SandboxOf: live.SandboxOf, Stop: stop, Patience: g.Timeout() + sandboxGrace, Done: ctx.Done(),
 		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
 	}
 	if len(g.Argv()) > 0 { // else it is a script

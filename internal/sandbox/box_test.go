@@ -292,9 +292,9 @@ func (b *box) all(tries []try) {
 	}
 }
 
-// later makes the sandbox rescan, and waits until it has. It does not wait for the
+// next makes the sandbox rescan, and waits until it has. It does not wait for the
 // clock: the constraints are told that the last rescan was long ago.
-func (b *box) later(sessions ...string) {
+func (b *box) next(sessions ...string) {
 	b.t.Helper()
 	b.forgetRescans()
 	for _, session := range append(sessions, "") {
@@ -323,7 +323,7 @@ func (b *box) settle() {
 	all := slices.Collect(maps.Values(b.constraints))
 	b.mu.Unlock()
 	for _, c := range all {
-		b.dropAhead(c)
+		b.dropPrewarmed(c)
 	}
 }
 

@@ -52,9 +52,9 @@ func TestTheTierIsTheOneThatIsNamedOrTheBest(t *testing.T) {
 // TestAWorkspaceThatCannotBeSearchedInTimeStopsNoServer: the server starts, and the
 // first command waits until the search is done.
 func TestAWorkspaceThatCannotBeSearchedInTimeStopsNoServer(t *testing.T) {
-	before := mostProbing
-	t.Cleanup(func() { mostProbing = before })
-	mostProbing = 1 // over before it begins
+	before := maxProbing
+	t.Cleanup(func() { maxProbing = before })
+	maxProbing = 1 // over before it begins
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier, func(b *box, _ *Options) {
 			b.mkdir(b.ws + "/project/.git/hooks")
@@ -252,7 +252,7 @@ func TestTheOutlookIsTrueBeforeTheTierIsKnown(t *testing.T) {
 	for _, tier := range tiers {
 		newBox(t, tier)
 	}
-	s := &Sandbox{found: make(chan struct{}), o: Options{Mode: BestEffort}}
+	s := &Sandbox{ready: make(chan struct{}), o: Options{Mode: BestEffort}}
 	if got, want := s.Outlook().Tier, "namespaces or landlock, being found out"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

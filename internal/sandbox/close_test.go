@@ -109,7 +109,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 			for _, session := range []string{"", "one", "two"} {
 				b.in(session, "mkdir -p $TMPDIR/a/b; chmod 0 $TMPDIR/a; ln -s / $TMPDIR/root; git init -q")
 			}
-			b.later() // and anew
+			b.next() // and anew
 			b.EndSession("two")
 			b.must(b.Close())
 			before.compare(t)

@@ -31,23 +31,23 @@ type constraints struct {
 	reveal    []string
 
 	// Under Sandbox.mu:
-	used    time.Time                       // when the last session began
-	evicted bool                            // new sessions get other ones
-	ahead   map[*settings][]*sessionSandbox // sandboxes for sessions to come
-	making  bool                            // sandboxes are being made ahead
+	lastUsed  time.Time                       // when the last session began
+	evicted   bool                            // new sessions get other ones
+	prewarmed map[*settings][]*sessionSandbox // sandboxes for sessions to come
+	making    bool                            // sandboxes are being made ahead
 
 	version atomic.Pointer[version] // nil before the first rescan
 
-	mu        sync.Mutex
-	failure   error // of the last rescan
-	waiting   bool  // for the time of the next rescan
-	rescans   bool  // one runs in the background
-	again     bool  // a command has ended since it began
-	rescanned time.Time
-	cost      time.Duration // of the last rescan
-	news      uint64        // count of the announcements to the guard, as of the last rescan
-	trusted   time.Time     // when the version was last found valid for a new session
-	trying    chan struct{} // closed when the check that runs is over; nil: none runs
+	mu            sync.Mutex
+	failure       error // of the last rescan
+	waiting       bool  // for the time of the next rescan
+	rescans       bool  // one runs in the background
+	rescanDue     bool  // a command has ended since it began
+	rescanned     time.Time
+	cost          time.Duration // of the last rescan
+	announcements uint64        // count of the announcements to the guard, as of the last rescan
+	trusted       time.Time     // when the version was last found valid for a new session
+	checking      chan struct{} // closed when the check that runs is over; nil: none runs
 
 	rescanning sync.Mutex // held during a rescan: one runs at a time
 }
@@ -60,16 +60,16 @@ type version struct {
 	control uint64 // Sandbox.controls when it was found
 	pins    uint64 // Guard.Pins before it was found
 
-	laying sync.Mutex
-	view   *view  // nil: not laid out yet
-	proven bool   // mounts were made from it
-	rules  *rules // of all its sandboxes, in namespaces; nil: not made yet
+	layoutMu sync.Mutex
+	view     *view  // nil: not laid out yet
+	proven   bool   // mounts were made from it
+	rules    *rules // of all its sandboxes, in namespaces; nil: not made yet
 }
 
 // viewOf returns what commands in namespaces see.
 func (s *Sandbox) viewOf(c *constraints, ver *version) (*view, error) {
-	ver.laying.Lock()
-	defer ver.laying.Unlock()
+	ver.layoutMu.Lock()
+	defer ver.layoutMu.Unlock()
 	var err error
 	if ver.view == nil {
 		ver.view, err = newView(ver.paths, s.o.Search, append(s.visible(), c.workspace...), s.scratch)
@@ -79,16 +79,16 @@ func (s *Sandbox) viewOf(c *constraints, ver *version) (*view, error) {
 
 // prove notes that a sandbox was made of the version.
 func (ver *version) prove() {
-	ver.laying.Lock()
-	defer ver.laying.Unlock()
+	ver.layoutMu.Lock()
+	defer ver.layoutMu.Unlock()
 	ver.proven = true
 }
 
 // spoil drops the view after layers could not be made from it: a path of it may be
 // gone. It reports whether layers were made from it before.
 func (ver *version) spoil() (proven bool) {
-	ver.laying.Lock()
-	defer ver.laying.Unlock()
+	ver.layoutMu.Lock()
+	defer ver.layoutMu.Unlock()
 	proven = ver.proven
 	ver.view, ver.proven = nil, false
 	return proven
@@ -105,7 +105,7 @@ func (s *Sandbox) constraintsOf(set *settings, workspace []string) *constraints 
 		c = &constraints{sandbox: s, profile: set.profile, workspace: workspace, reveal: set.reveal}
 		s.constraints[key] = c
 	}
-	c.used = time.Now()
+	c.lastUsed = time.Now()
 	s.evictConstraints()
 	return c
 }
@@ -116,13 +116,13 @@ func (s *Sandbox) evictConstraints() {
 	for len(s.constraints) > keptConstraints {
 		var oldest constraintsKey
 		for key, c := range s.constraints {
-			if s.constraints[oldest] == nil || c.used.Before(s.constraints[oldest].used) {
+			if s.constraints[oldest] == nil || c.lastUsed.Before(s.constraints[oldest].lastUsed) {
 				oldest = key
 			}
 		}
 		c := s.constraints[oldest]
 		c.evicted = true
-		for _, sess := range c.takeAhead() {
+		for _, sess := range c.takePrewarmed() {
 			s.inBackground(sess.close)
 		}
 		delete(s.constraints, oldest) // session sandboxes that use them keep them
@@ -141,21 +141,21 @@ const freshPause = 100 * time.Millisecond
 // await waits until a new session may begin with the current version: no secret has
 // come or moved since the last rescan, or a new rescan has succeeded. It waits at
 // most as long as the call; what takes longer continues in the background.
-func (c *constraints) await(w waiting) error {
+func (c *constraints) await(w waitLimit) error {
 	c.mu.Lock()
 	if c.isTrusted() {
 		c.mu.Unlock()
 		return nil
 	}
-	if c.trying == nil {
+	if c.checking == nil {
 		trying := make(chan struct{})
-		if !c.sandbox.behind(func() { c.try(trying) }) {
+		if !c.sandbox.tryInBackground(func() { c.try(trying) }) {
 			c.mu.Unlock()
 			return errClosed
 		}
-		c.trying = trying
+		c.checking = trying
 	}
-	trying := c.trying
+	trying := c.checking
 	c.mu.Unlock()
 	if err := w.await(trying); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (c *constraints) await(w waiting) error {
 
 // follow waits until what the operator leaves to commands (AllowControl) counts in the
 // current version.
-func (c *constraints) follow(w waiting) error {
+func (c *constraints) follow(w waitLimit) error {
 	if v := c.current(); v != nil && v.control == c.sandbox.controls.Load() {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (c *constraints) try(over chan struct{}) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.trusted, c.trying = began, nil
+	c.trusted, c.checking = began, nil
 	close(over)
 }
 
@@ -206,13 +206,13 @@ func (c *constraints) rescan() (*version, error) {
 	found, err := c.find()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rescanned, c.cost, c.news, c.failure = time.Now(), time.Since(began), news, err
+	c.rescanned, c.cost, c.announcements, c.failure = time.Now(), time.Since(began), news, err
 	if err != nil {
 		return nil, err
 	}
 	if old := c.current(); old == nil || !old.paths.Equal(found.paths) || old.control != found.control || c.sandbox.lacksPin(old) || !old.paths.Fresh() || !old.allowed.Fresh() {
 		c.version.Store(found)
-		c.sandbox.behind(func() { c.sandbox.dropAhead(c) })
+		c.sandbox.tryInBackground(func() { c.sandbox.dropPrewarmed(c) })
 	}
 	return c.current(), nil
 }

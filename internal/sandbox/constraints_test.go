@@ -87,7 +87,7 @@ func TestEverySessionTakesANewVersionWithItsNextCommand(t *testing.T) {
 		b.sh("true")
 		before := b.constraintsNow().current()
 		b.write(b.home+"/.netrc", "password\n")
-		b.later()
+		b.next()
 		if b.constraintsNow().current() == before {
 			t.Fatal("there is no new version")
 		}
@@ -108,7 +108,7 @@ func TestWhereARescanFailsNewSessionsAreRefused(t *testing.T) {
 		b := newBox(t, tier, func(b *box, _ *Options) { b.mkdir(b.ws + "/a/b/c") })
 		b.sh("true")
 		b.o.Machine.Entries = 1 // as if the workspace had become too large
-		b.later()
+		b.next()
 		if got := b.sh("echo fine").text; got != "fine\n" {
 			t.Errorf("a session that was there printed %q", got)
 		}
@@ -132,7 +132,7 @@ func TestOneRulesetIsForAllSessionsInNamespaces(t *testing.T) {
 		b.settle()
 		before := holdings(t, ofSessions)
 		rulesets := map[*rules]int{}
-		const sessions = mostSessions + 6
+		const sessions = maxSessions + 6
 		for i := range sessions {
 			b.in(strconv.Itoa(i), "true")
 			rulesets[b.sandboxOf(strconv.Itoa(i)).standing().rules]++

@@ -27,38 +27,38 @@ import (
 type doors struct {
 	mu      sync.Mutex
 	waiting map[uint64]int // the server's ends of pairs, by the inode of the other end
-	open    map[string]*opened
+	open    map[string]*openDoor
 }
 
-// opened is one door, for as long as its command runs.
-type opened struct {
-	serve func(context.Context, *os.File)
-	ctx   context.Context //nolint:containedctx // the door's own life, ended by close
-	close context.CancelFunc
-	conns map[*os.File]bool
-	over  sync.WaitGroup
+// openDoor is one door, for as long as its command runs.
+type openDoor struct {
+	serve   func(context.Context, *os.File)
+	ctx     context.Context //nolint:containedctx // the door's own life, ended by close
+	close   context.CancelFunc
+	conns   map[*os.File]bool
+	serving sync.WaitGroup
 }
 
 // Bounds of a session sandbox. Beyond them, calls fail as they do in a process that
 // has too many files open.
 const (
-	mostWaiting     = 64
-	mostConnections = 32 // of a door
+	maxWaiting     = 64
+	maxConnections = 32 // of a door
 )
 
-func newDoors() *doors { return &doors{waiting: map[uint64]int{}, open: map[string]*opened{}} }
+func newDoors() *doors { return &doors{waiting: map[uint64]int{}, open: map[string]*openDoor{}} }
 
 // admit opens doors for one command. It returns their paths by name; end closes the
 // doors and waits until their Serve functions have returned.
 func (d *doors) admit(list []Door) (paths map[string]string, end func()) {
 	paths = map[string]string{}
-	var mine []*opened
+	var mine []*openDoor
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, door := range list {
 		path := doorsDir + rand.Text() + "/" + door.Name
 		ctx, end := context.WithCancel(context.Background())
-		o := &opened{serve: door.Serve, conns: map[*os.File]bool{}, ctx: ctx, close: end}
+		o := &openDoor{serve: door.Serve, conns: map[*os.File]bool{}, ctx: ctx, close: end}
 		paths[door.Name], d.open[path] = path, o
 		mine = append(mine, o)
 	}
@@ -75,7 +75,7 @@ func (d *doors) admit(list []Door) (paths map[string]string, end func()) {
 		}
 		d.mu.Unlock()
 		for _, o := range mine {
-			o.over.Wait()
+			o.serving.Wait()
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (d *doors) wait(ino uint64, ours int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forgetLeft()
-	if len(d.waiting) >= mostWaiting {
+	if len(d.waiting) >= maxWaiting {
 		return false
 	}
 	d.waiting[ino] = ours
@@ -184,7 +184,7 @@ func (d *doors) enter(ino uint64, path string) syscall.Errno {
 		return unix.EISCONN // another thread was quicker
 	case o == nil:
 		return unix.ECONNREFUSED
-	case len(o.conns) >= mostConnections:
+	case len(o.conns) >= maxConnections:
 		return unix.EAGAIN
 	}
 	delete(d.waiting, ino)
@@ -194,7 +194,7 @@ func (d *doors) enter(ino uint64, path string) syscall.Errno {
 	}
 	conn := os.NewFile(uintptr(fd), path)
 	o.conns[conn] = true
-	o.over.Go(func() {
+	o.serving.Go(func() {
 		o.serve(o.ctx, conn)
 		_ = conn.Close()
 		d.mu.Lock()

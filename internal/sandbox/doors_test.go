@@ -124,9 +124,9 @@ func TestADoorIsItsCommandsAlone(t *testing.T) {
 func TestSocketsThatNobodyConnectsAreBounded(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := visitor(t, tier)
-		b.write(filepath.Join(b.ws, "many.sh"), fmt.Sprintf("for i in $(seq %d); do ./visit attempt socket 1 1 0; done | sort | uniq -c\n", mostWaiting+8))
+		b.write(filepath.Join(b.ws, "many.sh"), fmt.Sprintf("for i in $(seq %d); do ./visit attempt socket 1 1 0; done | sort | uniq -c\n", maxWaiting+8))
 		c := Command{Dir: b.ws, Terms: Terms{Doors: true}, Doors: []Door{echo("first")}}
-		if got := b.through(c, "sh many.sh"); !strings.Contains(got, fmt.Sprint(mostWaiting+8)) || strings.Contains(got, "EMFILE") {
+		if got := b.through(c, "sh many.sh"); !strings.Contains(got, fmt.Sprint(maxWaiting+8)) || strings.Contains(got, "EMFILE") {
 			t.Errorf("closed sockets count: %q", got)
 		}
 	})

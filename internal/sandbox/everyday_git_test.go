@@ -72,7 +72,7 @@ func TestEverydayGitPassesInARepositoryThatACommandHasMade(t *testing.T) {
 		if got := b.sh("git init -q --bare origin.git && git -C origin.git symbolic-ref HEAD refs/heads/main && git init -q -b main repo && echo made").text; got != "made\n" {
 			t.Fatal(got)
 		}
-		b.later()
+		b.next()
 		b.everyday(b.ws + "/repo")
 	})
 }

@@ -27,14 +27,14 @@ type cause struct {
 
 // remark is a line of what a program printed.
 type remark struct {
-	line []byte
-	text []byte   // the end of the output that the line is in
-	told []string // what was said about the command before
+	line      []byte
+	text      []byte   // the end of the output that the line is in
+	explained []string // what was said about the command before
 }
 
-// toldOf reports whether the guard has already said why it protected a file.
-func (p remark) toldOf(path string) bool {
-	return slices.ContainsFunc(p.told, func(t string) bool { return strings.Contains(t, path+" stays as it is") })
+// explains reports whether the guard has already said why it protected a file.
+func (p remark) explains(path string) bool {
+	return slices.ContainsFunc(p.explained, func(t string) bool { return strings.Contains(t, path+" stays as it is") })
 }
 
 // causes are in the order in which a line is explained: the first one that has an
@@ -82,9 +82,9 @@ func (c *Confined) Explain(r *tipstaff.Result) {
 	if r.Cause == tipstaff.Cancelled {
 		return
 	}
-	said := c.explainOutput(r, lastOf(r.Stderr), true, nil)
-	said = c.explainOutput(r, lastOf(r.Stdout), r.ExitCode != 0, said)
-	if len(said) == 0 {
+	sentences := c.explainOutput(r, lastOf(r.Stderr), true, nil)
+	sentences = c.explainOutput(r, lastOf(r.Stdout), r.ExitCode != 0, sentences)
+	if len(sentences) == 0 {
 		c.explainSilence(r)
 	}
 }
@@ -92,10 +92,10 @@ func (c *Confined) Explain(r *tipstaff.Result) {
 // explainOutput explains complaints at the end of an output. If the command
 // succeeded, the output may be a text about something else; then only what is proven
 // is said. said is what was said before.
-func (c *Confined) explainOutput(r *tipstaff.Result, text []byte, sure bool, said []string) []string {
+func (c *Confined) explainOutput(r *tipstaff.Result, text []byte, sure bool, sentences []string) []string {
 	found := causeWords().find(text)
 	if found == 0 {
-		return said
+		return sentences
 	}
 	for line := range bytes.Lines(text) {
 		for i, cause := range causes {
@@ -106,15 +106,15 @@ func (c *Confined) explainOutput(r *tipstaff.Result, text []byte, sure bool, sai
 			if why == "" {
 				continue
 			}
-			if !slices.Contains(said, why) && len(said) < explainedLines {
-				said = append(said, why)
+			if !slices.Contains(sentences, why) && len(sentences) < explainedLines {
+				sentences = append(sentences, why)
 				r.Refusals = append(r.Refusals, why)
 				r.MissedNetwork = r.MissedNetwork || why == c.networkSentence()
 			}
 			break
 		}
 	}
-	return said
+	return sentences
 }
 
 func lastOf(s tipstaff.Stream) []byte {

@@ -60,8 +60,8 @@ func (c *Confined) whyNoPath(p remark) string {
 	}
 	for _, name := range namesIn(p.line, at[0]) {
 		deed := bytes.ReplaceAll(p.line, []byte(name), nil) // a name does not say what was done
-		path := c.meant(name)
-		if p.toldOf(located(c.dir, path)) {
+		path := c.resolveName(name)
+		if p.explains(located(c.dir, path)) {
 			return ""
 		}
 		if why := c.why(path, readOnly.Match(p.line) || writing.Match(deed)); why != "" {
@@ -71,9 +71,9 @@ func (c *Confined) whyNoPath(p remark) string {
 	return ""
 }
 
-// meant returns the path that a program may mean by a name. Git changes to the top
+// resolveName returns the path that a program may mean by a name. Git changes to the top
 // of its work tree before it names a path.
-func (c *Confined) meant(name string) string {
+func (c *Confined) resolveName(name string) string {
 	first, _, _ := strings.Cut(name, "/")
 	if first != ".git" {
 		return name

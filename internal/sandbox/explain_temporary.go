@@ -26,16 +26,16 @@ func (c *Confined) whyNotInTmp(p remark) string {
 	}
 	for _, name := range namesIn(p.line, len(p.line)) {
 		path := filepath.Clean(name)
-		if c.covered(path) && ours(path) {
+		if c.isCovered(path) && ours(path) {
 			return "Commands have a /tmp and a /var/tmp of their own, and " + path + " is in the machine's: put the file into the workspace, or give it on standard input."
 		}
 	}
 	return ""
 }
 
-// covered reports whether a private directory covers path, and nothing is mounted at
+// isCovered reports whether a private directory covers path, and nothing is mounted at
 // path.
-func (c *Confined) covered(path string) bool {
+func (c *Confined) isCovered(path string) bool {
 	p := c.layers.paths
 	for _, dir := range slices.Concat(p.Writable(), p.Workspace) {
 		if paths.Within(path, dir) {

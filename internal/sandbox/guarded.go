@@ -18,13 +18,13 @@ import (
 // protect tells the guard which files steer programs outside, and returns the paths
 // as commands get them: repositories that came while the server ran are watched, not
 // pinned.
-func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
+func (s *Sandbox) protect(p profile.Paths, added []string) profile.Paths {
 	if p.Profile != profile.Workspace || s.o.Unguarded {
 		return p
 	}
 	pinned := p
-	if len(came) > 0 {
-		pinned = p.Without(came)
+	if len(added) > 0 {
+		pinned = p.Without(added)
 	}
 	roots := p.Writable()
 	asCommands := map[string]bool{}
@@ -32,7 +32,7 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		asCommands[pin.Path] = true
 	}
 	late := map[string]bool{}
-	for _, dir := range came {
+	for _, dir := range added {
 		late[dir] = true
 	}
 	items := map[string][]guard.Item{}
@@ -46,7 +46,7 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		if pin.InPlace || pin.Programs {
 			continue
 		}
-		one := guard.Item{Path: pin.Path, Kind: kindOf(pin), Why: pin.Why, GitDir: pin.GitDir, Mild: pin.Copy || pin.Own}
+		one := guard.Item{Path: pin.Path, Kind: kindOf(pin), Why: pin.Why, GitDir: pin.GitDir, Mild: pin.Copy || pin.IsOwn}
 		one.Pinned = s.status.tier == Namespaces && asCommands[pin.Path]
 		if one.Pinned {
 			one.Stage = p.Stage(pin)
@@ -74,7 +74,7 @@ func (s *Sandbox) unpinned(p profile.Paths, late map[string]bool) (list []guard.
 		made := late[dir]
 		for _, one := range guard.Repository(dir, made) {
 			if one.Kind == guard.Config && !made && s.status.tier == Namespaces {
-				one.Stage = p.Stage(profile.Pin{Place: profile.Place{Path: one.Path}, GitDir: dir})
+				one.Stage = p.Stage(profile.Pin{Entry: profile.Entry{Path: one.Path}, GitDir: dir})
 			}
 			list = append(list, one)
 		}
@@ -115,27 +115,27 @@ func belowAny(path string, dirs map[string]bool) bool {
 	return false
 }
 
-// mostLate bounds the violations that wait to be reported.
-const mostLate = 16
+// maxLate bounds the violations that wait to be reported.
+const maxLate = 16
 
 // foundLate keeps what a rescan has put back, for the answer and the record of the
 // next command there: the command that did it has ended.
 func (s *Sandbox) foundLate(list []tipstaff.Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.late = append(s.late, list[:min(len(list), mostLate-len(s.late))]...)
+	s.lateViolations = append(s.lateViolations, list[:min(len(list), maxLate-len(s.lateViolations))]...)
 }
 
 // takeFound returns what rescans have put back where a command may write.
 func (s *Sandbox) takeFound(writable []string) (list []tipstaff.Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.late = slices.DeleteFunc(s.late, func(v tipstaff.Violation) bool {
-		here := paths.Within(v.Path, writable...)
-		if here {
+	s.lateViolations = slices.DeleteFunc(s.lateViolations, func(v tipstaff.Violation) bool {
+		below := paths.Within(v.Path, writable...)
+		if below {
 			list = append(list, v)
 		}
-		return here
+		return below
 	})
 	return list
 }
@@ -144,8 +144,8 @@ func (s *Sandbox) takeFound(writable []string) (list []tipstaff.Violation) {
 func (sess *sessionSandbox) noteUnsafe(why string) {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
-	if len(sess.unsafe) < maxRefused && !slices.Contains(sess.unsafe, why) {
-		sess.unsafe = append(sess.unsafe, why)
+	if len(sess.refusedRenames) < maxRefused && !slices.Contains(sess.refusedRenames, why) {
+		sess.refusedRenames = append(sess.refusedRenames, why)
 	}
 }
 
@@ -163,8 +163,8 @@ func (c *Confined) violations() []tipstaff.Violation {
 // refused, and those that were put back.
 func (c *Confined) explainGuard(r *tipstaff.Result) {
 	c.session.mu.Lock()
-	unsafe := c.session.unsafe
-	c.session.unsafe = nil
+	unsafe := c.session.refusedRenames
+	c.session.refusedRenames = nil
 	c.session.mu.Unlock()
 	for _, why := range unsafe {
 		r.Refusals = append(r.Refusals, "The sandbox refused a change: "+why+".")
@@ -189,41 +189,41 @@ func (c *Confined) explainCopies(r *tipstaff.Result) {
 		if len(names) == 0 {
 			continue
 		}
-		if c.session.tells(path + "\x00" + strings.Join(names, "\x00")) {
+		if c.session.firstReport(path + "\x00" + strings.Join(names, "\x00")) {
 			r.Refusals = append(r.Refusals, fmt.Sprintf("%s stays as it is outside, because git runs what is in it; commands of this session see their own copy, in which %s differ. A person takes over what is checked out there: git checkout -- %s",
 				path, strings.Join(names, ", "), path))
 		}
 	}
 }
 
-// tells reports whether something is said for the first time in the session.
-func (sess *sessionSandbox) tells(what string) bool {
+// firstReport reports whether something is said for the first time in the session.
+func (sess *sessionSandbox) firstReport(what string) bool {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
-	if sess.told == nil {
-		sess.told = map[string]bool{}
+	if sess.reported == nil {
+		sess.reported = map[string]bool{}
 	}
-	known := sess.told[what]
-	sess.told[what] = true
+	known := sess.reported[what]
+	sess.reported[what] = true
 	return !known
 }
 
-// mostRebases bounds the repositories that are checked for a rebase when a command
+// maxRebases bounds the repositories that are checked for a rebase when a command
 // ends.
-const mostRebases = 16
+const maxRebases = 16
 
 // explainRebases reports a rebase in progress whose list names programs: git runs
 // them when a person continues it.
 func (c *Confined) explainRebases(r *tipstaff.Result) {
 	dirs := c.layers.paths.GitDirs
-	for _, dir := range dirs[:min(len(dirs), mostRebases)] {
+	for _, dir := range dirs[:min(len(dirs), maxRebases)] {
 		list := filepath.Join(dir, "rebase-merge", "git-rebase-todo")
 		text, err := guard.ReadSmall(list)
 		if err != nil {
 			continue
 		}
 		found := gitconfig.Todo(text)
-		if len(found) > 0 && c.session.tells(list+"\x00"+string(text)) {
+		if len(found) > 0 && c.session.firstReport(list+"\x00"+string(text)) {
 			r.Refusals = append(r.Refusals, fmt.Sprintf("A rebase is under way, and git runs what its list names when it goes on: %s. A person looks at %s before git rebase --continue.", found[0], list))
 		}
 	}
@@ -233,7 +233,7 @@ func (c *Confined) explainRebases(r *tipstaff.Result) {
 // leaves to commands, by patterns of [profile.ControlAllowed]. It counts from the
 // next command on.
 func (s *Sandbox) AllowControl(patterns []string) {
-	if s.found == nil {
+	if s.ready == nil {
 		return
 	}
 	s.mu.Lock()

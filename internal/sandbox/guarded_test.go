@@ -107,7 +107,7 @@ func TestWhatIsPlantedDoesNotRunOutside(t *testing.T) {
 				}
 				p.works(b.ws + "/repo")
 				p.unharmed("behind the command")
-				b.later()
+				b.next()
 				p.works(b.ws + "/repo")
 				p.unharmed("after the next command")
 				if got := p.git(b.ws+"/repo", "config", "--get-all", "core.fsmonitor") + p.git(b.ws+"/repo", "config", "--get-all", "core.hooksPath"); strings.Contains(got, "ran-outside") {
@@ -397,7 +397,7 @@ func TestARepositoryUnderAnyNameIsFound(t *testing.T) {
 		p := b.person()
 		b.plant(b.ws, `mkdir -p odd/objects odd/refs; echo ref: refs/heads/main > odd/HEAD; printf '[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = "%s; false"\n' "$EVIL" > odd/config`, p)
 		_ = os.Remove(p.ran)
-		b.later()
+		b.next()
 		p.works(b.ws + "/odd")
 		p.unharmed("a repository that a command has made by hand")
 		if o := b.sh("true"); len(o.Violations) != 1 || !strings.HasSuffix(o.Violations[0].Path, "/odd/config") {

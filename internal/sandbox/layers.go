@@ -34,7 +34,7 @@ type layers struct {
 	serving   context.CancelFunc // ends the proxy's service; nil without
 	served    chan struct{}
 	stamps    *stamps // taken before the first command; nil: the sandbox is not reused
-	waiting   Waiting // for the next call, see Confined.Keep; under sessionSandbox.mu
+	standby   Standby // for the next call, see Confined.Keep; under sessionSandbox.mu
 	users     int     // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
 }
 
@@ -80,7 +80,7 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 		spec.Supervise = sess.supervise
 	}
 	if s.status.tier == Namespaces {
-		mounts, err := l.furnish(sess)
+		mounts, err := l.setupMounts(sess)
 		if err != nil {
 			return nil, err
 		}
@@ -127,16 +127,16 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 // pins reports whether a read-only mount lies on a path.
 func (l *layers) pins(path string) bool { return l.view != nil && l.paths.Pins(path) }
 
-// furnish makes what the view needs in the session sandbox, and returns the mounts.
-func (l *layers) furnish(sess *sessionSandbox) (mounts []proc.Mount, err error) {
+// setupMounts makes what the view needs in the session sandbox, and returns the mounts.
+func (l *layers) setupMounts(sess *sessionSandbox) (mounts []proc.Mount, err error) {
 	if l.view, err = sess.sandbox.viewOf(sess.constraints, l.version); err != nil {
 		return nil, err
 	}
 	sess.mu.Lock()
-	isNew := sess.layers == nil && !sess.furnished
-	sess.furnished = true
+	isNew := sess.layers == nil && !sess.hasMountPoints
+	sess.hasMountPoints = true
 	sess.mu.Unlock()
-	mounts, l.copies, err = l.view.furnish(sess.dir, isNew)
+	mounts, l.copies, err = l.view.setupMounts(sess.dir, isNew)
 	return mounts, err
 }
 
@@ -172,11 +172,11 @@ func (s *Sandbox) visible() []string {
 	return list
 }
 
-// mostProbing bounds the search of the workspace while the tier is found out:
+// maxProbing bounds the search of the workspace while the tier is found out:
 // neither the start of a server nor doctor waits for a vast one.
 //
 // Only a test changes it.
-var mostProbing = time.Second
+var maxProbing = time.Second
 
 // foundProbing bounds the repositories that are protected meanwhile.
 const foundProbing = 200
@@ -186,20 +186,20 @@ const foundProbing = 200
 func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profile.Paths, error) {
 	m := s.o.Machine
 	m.Reveal = reveal
-	m.Known, m.KnownDirs = s.knownRepositories()
-	m.Seen, m.Control = s.workspacesSeen(), s.allowedControl()
+	m.KnownRepositories, m.KnownGitDirs = s.knownRepositories()
+	m.Searched, m.Control = s.workspacesSeen(), s.allowedControl()
 	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // it holds the directories of all session sandboxes
-	m.Own = s.ownFiles()
+	m.OwnFiles = s.ownFiles()
 	paths, err := s.resolve(p, m, workspace)
-	var came []string
+	var added []string
 	if err == nil {
-		came, err = s.noteRepositories(paths)
+		added, err = s.noteRepositories(paths)
 	}
-	if err == nil && len(paths.MissingBeside(came)) > 0 {
-		paths.Missing = paths.MissingBeside(came)
+	if err == nil && len(paths.MissingBeside(added)) > 0 {
+		paths.Missing = paths.MissingBeside(added)
 		unmade := paths.Make()
 		if paths, err = s.resolve(p, m, workspace); err == nil {
-			if why := whyUnmade(paths.MissingBeside(came), unmade); why != "" {
+			if why := whyUnmade(paths.MissingBeside(added), unmade); why != "" {
 				s.warnOnce("commands do without some files", "why", why)
 			}
 		}
@@ -207,30 +207,30 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	if err != nil {
 		return paths, fmt.Errorf("cannot tell what commands may read and write: %w", err)
 	}
-	paths.Missing = paths.MissingBeside(came)
+	paths.Missing = paths.MissingBeside(added)
 	if p == profile.Open && s.status.tier == Namespaces {
 		paths.Hidden = append(paths.Hidden, ownFiles(m)...)
-		paths.PinOwn(m.Own)
+		paths.PinOwn(m.OwnFiles)
 	}
-	if s.o.Opened != nil {
-		s.o.Opened(paths, s.status.tier == Namespaces)
+	if s.o.OnAccess != nil {
+		s.o.OnAccess(paths, s.status.tier == Namespaces)
 	}
-	pinned := s.protect(paths, came)
+	pinned := s.protect(paths, added)
 	if s.guard.Full(paths.Writable()) && !s.probing.Load() {
 		return paths, tooMuchToKeep(paths.Workspace)
 	}
 	return pinned, nil
 }
 
-// mostSearching bounds every other search. It is long enough for five million files on
+// maxSearching bounds every other search. It is long enough for five million files on
 // a slow disk.
-const mostSearching = 10 * time.Minute
+const maxSearching = 10 * time.Minute
 
 // resolve resolves a profile, within mostProbing while the tier is found out.
 func (s *Sandbox) resolve(p profile.Profile, m profile.Machine, workspace []string) (profile.Paths, error) {
-	most, probing := mostSearching, s.probing.Load()
+	most, probing := maxSearching, s.probing.Load()
 	if probing {
-		most = mostProbing
+		most = maxProbing
 	}
 	ctx, stop := context.WithTimeout(s.life, most)
 	defer stop()
@@ -246,7 +246,7 @@ func (s *Sandbox) resolve(p profile.Profile, m profile.Machine, workspace []stri
 
 // whyUnmade returns one line about what is missing and could not be made, of the
 // tools' caches and of files that git would let a command make; "" if nothing is.
-func whyUnmade(missing []profile.Place, err error) string {
+func whyUnmade(missing []profile.Entry, err error) string {
 	if len(missing) == 0 || err == nil {
 		return ""
 	}
@@ -256,17 +256,17 @@ func whyUnmade(missing []profile.Place, err error) string {
 
 // ownFiles lists tipstaff's own directories, which stay hidden under every profile where
 // mounts can hide them.
-func ownFiles(m profile.Machine) (places []profile.Place) {
+func ownFiles(m profile.Machine) (entries []profile.Entry) {
 	for _, path := range slices.Concat([]string{m.StateDir}, m.ConfigFiles) {
 		canonical, err := filepath.EvalSymlinks(path)
 		if err != nil || path == "" {
 			continue
 		}
 		if st, err := os.Stat(canonical); err == nil {
-			places = append(places, profile.Place{Path: canonical, Dir: st.IsDir(), Why: "tipstaff's own records and settings"})
+			entries = append(entries, profile.Entry{Path: canonical, Dir: st.IsDir(), Why: "tipstaff's own records and settings"})
 		}
 	}
-	return places
+	return entries
 }
 
 // serve starts the egress proxy on the loopback of the session sandbox.

@@ -23,13 +23,13 @@ type Options struct {
 	// that of the command.
 	Workspace []string
 	Directory string // the server's own
-	// Own returns tipstaff's own files as they are now; nil: there are only those
+	// OwnFiles returns tipstaff's own files as they are now; nil: there are only those
 	// of Machine. It is called whenever commands get new constraints.
-	Own func() []profile.Own
-	// Opened is called with what commands may read and write before one of them
+	OwnFiles func() []profile.OwnFile
+	// OnAccess is called with what commands may read and write before one of them
 	// does. mounts says whether mounts keep pinned files as they are. It may be
 	// nil.
-	Opened func(paths profile.Paths, mounts bool)
+	OnAccess func(paths profile.Paths, mounts bool)
 	// Search lists the directories in which programs are found.
 	Search  []string
 	Network Network
@@ -45,15 +45,15 @@ type Options struct {
 	Program *os.File
 	// Modes keeps the modes of the server's directories in the tier that does not
 	// see chmod; nil: they are not kept.
-	Modes *Modes
+	Modes *ModeGuard
 	// Unguarded leaves out the guard of files that steer programs outside. It
 	// serves only to measure what the guard costs.
 	Unguarded bool
 }
 
-// aside returns where the guard keeps what it puts back. Without a state directory,
+// quarantineDir returns where the guard keeps what it puts back. Without a state directory,
 // that lasts only as long as the server.
-func (o Options) aside(scratch string) string {
+func (o Options) quarantineDir(scratch string) string {
 	if o.Machine.StateDir == "" {
 		return filepath.Join(scratch, "aside")
 	}
@@ -75,8 +75,8 @@ type Command struct {
 	Env       []string
 	// Patience is how long the command waits for a sandbox; 0: without limit.
 	Patience time.Duration
-	// Over is closed when the caller needs the command no more; nil: never.
-	Over <-chan struct{}
+	// Done is closed when the caller needs the command no more; nil: never.
+	Done <-chan struct{}
 	// Stop ends the command, and does not block. The guard calls it after the
 	// command may have changed a file that steers programs outside of the sandbox.
 	// It may be nil.

@@ -89,7 +89,7 @@ func (s *Sandbox) StatusUnder(Terms) Status { return s.status }
 
 // Meets returns why commands under these terms would be refused.
 func (s *Sandbox) Meets(t Terms) error {
-	if t.given() {
+	if t.isSet() {
 		return fmt.Errorf("%w: %s", ErrUnmet, noSandbox)
 	}
 	return s.Err()
@@ -98,20 +98,20 @@ func (s *Sandbox) Meets(t Terms) error {
 // Hold does nothing.
 func (*Confined) Hold() (release func()) { return func() {} }
 
-// Waiting is what waits for the next call.
-type Waiting interface {
+// Standby is what waits for the next call.
+type Standby interface {
 	io.Closer
-	Again(in *proc.Enclosure) (Waiting, error)
+	Renew(in *proc.Enclosure) (Standby, error)
 }
 
 // Keep makes nothing.
-func (*Confined) Keep(func(*proc.Enclosure) (Waiting, error)) error { return nil }
+func (*Confined) Keep(func(*proc.Enclosure) (Standby, error)) error { return nil }
 
 // Leave closes what it is given.
-func (*Confined) Leave(w Waiting) { _ = w.Close() }
+func (*Confined) Leave(w Standby) { _ = w.Close() }
 
 // Take returns nil.
-func (*Confined) Take() Waiting { return nil }
+func (*Confined) Take() Standby { return nil }
 
 // Private returns false.
 func (*Confined) Private(int) (string, bool) { return "", false }

@@ -12,29 +12,29 @@ import (
 )
 
 // ownFiles returns tipstaff's own files as they are now.
-func (s *Sandbox) ownFiles() []profile.Own {
-	if s.o.Own == nil {
+func (s *Sandbox) ownFiles() []profile.OwnFile {
+	if s.o.OwnFiles == nil {
 		return nil
 	}
-	return s.o.Own()
+	return s.o.OwnFiles()
 }
 
-// lately caches where tipstaff's own files are. Every command that names a directory
+// ownFileCache caches where tipstaff's own files are. Every command that names a directory
 // asks for them, and files move rarely.
-type lately struct {
+type ownFileCache struct {
 	mu    sync.Mutex
 	at    time.Time
-	files []profile.Own
+	files []profile.OwnFile
 }
 
-// moment is the greatest age of an answer. What commands are kept from does not
+// ownCacheAge is the greatest age of an answer. What commands are kept from does not
 // depend on it, only which directories a caller can make writable.
-const moment = time.Second
+const ownCacheAge = time.Second
 
-func (l *lately) ask(find func() []profile.Own) []profile.Own {
+func (l *ownFileCache) ask(find func() []profile.OwnFile) []profile.OwnFile {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.at.IsZero() || time.Since(l.at) > moment {
+	if l.at.IsZero() || time.Since(l.at) > ownCacheAge {
 		l.files, l.at = find(), time.Now()
 	}
 	return l.files
@@ -48,7 +48,7 @@ func (s *Sandbox) holdsOwn(dir string) bool {
 	in := func(path string) bool {
 		return paths.Within(path, dir) && (own == "" || !paths.Within(path, own))
 	}
-	return slices.ContainsFunc(s.lately.ask(s.ownFiles), func(o profile.Own) bool {
+	return slices.ContainsFunc(s.ownCache.ask(s.ownFiles), func(o profile.OwnFile) bool {
 		return o.Readable && in(o.Path) || o.Name != "" && o.Name != o.Path && in(o.Name)
 	})
 }

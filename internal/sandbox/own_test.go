@@ -12,18 +12,18 @@ import (
 )
 
 // owning gives a sandbox files of tipstaff's own.
-func owning(list func(b *box) []profile.Own) func(*box, *Options) {
+func owning(list func(b *box) []profile.OwnFile) func(*box, *Options) {
 	return func(b *box, o *Options) {
 		files := list(b)
 		for _, f := range files {
 			b.write(f.Path, "own\n")
 		}
-		o.Own = func() []profile.Own { return files }
+		o.OwnFiles = func() []profile.OwnFile { return files }
 	}
 }
 
-func ownAt(path string, readable bool) profile.Own {
-	return profile.Own{Place: profile.Place{Path: path, Why: "tipstaff's own"}, Name: path, Readable: readable}
+func ownAt(path string, readable bool) profile.OwnFile {
+	return profile.OwnFile{Entry: profile.Entry{Path: path, Why: "tipstaff's own"}, Name: path, Readable: readable}
 }
 
 // TestOwnFilesAreNeverACommands under each profile. What Landlock cannot keep in a
@@ -32,8 +32,8 @@ func TestOwnFilesAreNeverACommands(t *testing.T) {
 	for _, p := range []profile.Profile{profile.Workspace, profile.ReadOnly, profile.Open} {
 		t.Run(p.String(), func(t *testing.T) {
 			eachTier(t, func(t *testing.T, tier Tier) {
-				b := newWorldOutside(t).confine(tier, func(_ *box, o *Options) { o.Profile = p }, owning(func(b *box) []profile.Own {
-					return []profile.Own{ownAt(b.ws+"/conf/key", false), ownAt(b.ws+"/conf/policy", true), ownAt(b.root+"/beside/key", false), ownAt(b.root+"/beside/policy", true)}
+				b := newWorldOutside(t).confine(tier, func(_ *box, o *Options) { o.Profile = p }, owning(func(b *box) []profile.OwnFile {
+					return []profile.OwnFile{ownAt(b.ws+"/conf/key", false), ownAt(b.ws+"/conf/policy", true), ownAt(b.root+"/beside/key", false), ownAt(b.root+"/beside/policy", true)}
 				}))
 				if p == profile.Open && tier == Landlock {
 					b.all([]try{{"nothing is kept where there are no rules for files and no mounts", "cat conf/key && echo x > conf/policy && cat conf/policy", "=own\nx"}})
@@ -66,10 +66,10 @@ func TestOwnFilesAreNeverACommands(t *testing.T) {
 // workspace is, a command may write in its directory.
 func TestACallerOpensNoDirectoryWithOwnFilesByNamingIt(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
-		b := newWorldOutside(t).confine(tier, owning(func(b *box) []profile.Own {
+		b := newWorldOutside(t).confine(tier, owning(func(b *box) []profile.OwnFile {
 			link := ownAt(b.root+"/real/cert", true)
 			link.Name = b.root + "/named/cert"
-			return []profile.Own{ownAt(b.root+"/conf/teams/policy", true), link, ownAt(b.ws+"/list", true)}
+			return []profile.OwnFile{ownAt(b.root+"/conf/teams/policy", true), link, ownAt(b.ws+"/list", true)}
 		}))
 		for dir, want := range map[string]string{
 			"/elsewhere": "=done", "/conf": "=refused", "/conf/teams": "=refused", "/conf/teams/below": "=done", "/named": "=refused", "/real": "=refused", "/ws/sub": "=done",
@@ -90,7 +90,7 @@ func TestASocketOfTheServersStaysWhereItIs(t *testing.T) {
 		l, err := (&net.ListenConfig{}).Listen(b.t.Context(), "unix", "door")
 		b.must(err)
 		b.t.Cleanup(func() { _ = l.Close() })
-		o.Own = func() []profile.Own { return []profile.Own{ownAt(b.ws+"/door", true)} }
+		o.OwnFiles = func() []profile.OwnFile { return []profile.OwnFile{ownAt(b.ws+"/door", true)} }
 	})
 	b.all([]try{
 		{"it is not removed", not("rm door"), "=refused"},
@@ -107,7 +107,7 @@ func TestWhatCommandsMayWriteIsToldBeforeTheyDo(t *testing.T) {
 		var mu sync.Mutex
 		var told []string
 		b := newWorldOutside(t).confine(tier, func(_ *box, o *Options) {
-			o.Opened = func(paths profile.Paths, mounts bool) {
+			o.OnAccess = func(paths profile.Paths, mounts bool) {
 				mu.Lock()
 				defer mu.Unlock()
 				if mounts == (tier == Namespaces) {

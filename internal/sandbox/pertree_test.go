@@ -92,7 +92,7 @@ func TestTheSettingsOfALinkedWorkTreeCanBeChanged(t *testing.T) {
 			if r := b.in("one", line+" && git status"); r.ExitCode != 0 || len(r.Violations) > 0 {
 				t.Errorf("%s: %d, %s %v", line, r.ExitCode, r.text, r.Violations)
 			}
-			b.later()
+			b.next()
 		}
 		if got := b.in("two", "cd "+tree+"; git config --worktree core.fsmonitor evil").text; !strings.Contains(got, "Operation not permitted") {
 			t.Errorf("a program is named: %s", got)

@@ -21,13 +21,13 @@ func (c *Confined) Private(fd int) (path string, private bool) {
 		return path, false
 	}
 	for _, own := range c.session.private(c.layers) {
-		rest, in := strings.CutPrefix(path, own.seen)
+		rest, in := strings.CutPrefix(path, own.visiblePath)
 		if !in || rest != "" && rest[0] != '/' {
 			continue
 		}
 		var is unix.Stat_t
-		name, flags := filepath.Join(own.path, rest), unix.AT_SYMLINK_NOFOLLOW
-		if own.path == "" {
+		name, flags := filepath.Join(own.serverPath, rest), unix.AT_SYMLINK_NOFOLLOW
+		if own.serverPath == "" {
 			name, flags = strings.TrimPrefix(rest, "/"), flags|unix.AT_EMPTY_PATH
 		}
 		if unix.Fstatat(own.fd, name, &is, flags) == nil && is.Dev == open.Dev && is.Ino == open.Ino {
@@ -37,25 +37,25 @@ func (c *Confined) Private(fd int) (path string, private bool) {
 	return path, false
 }
 
-// ownPlace is a directory that only the commands of one session sandbox see: as the
+// privateDir is a directory that only the commands of one session sandbox see: as the
 // server has it, by path or by descriptor, and as they see it.
-type ownPlace struct {
-	path string
-	fd   int
-	seen string
+type privateDir struct {
+	serverPath  string
+	fd          int
+	visiblePath string
 }
 
-func (sess *sessionSandbox) private(l *layers) (list []ownPlace) {
+func (sess *sessionSandbox) private(l *layers) (list []privateDir) {
 	if l.view == nil {
-		return []ownPlace{{path: tempOf(sess.dir), fd: unix.AT_FDCWD, seen: tempOf(sess.dir)}}
+		return []privateDir{{serverPath: tempOf(sess.dir), fd: unix.AT_FDCWD, visiblePath: tempOf(sess.dir)}}
 	}
 	for _, c := range l.view.covers {
 		if !c.readOnly && !c.shared && c.source != "" {
-			list = append(list, ownPlace{path: filepath.Join(sess.dir, c.source), fd: unix.AT_FDCWD, seen: c.path})
+			list = append(list, privateDir{serverPath: filepath.Join(sess.dir, c.source), fd: unix.AT_FDCWD, visiblePath: c.path})
 		}
 	}
 	for path, fd := range l.enclosure.Roots() {
-		list = append(list, ownPlace{fd: fd, seen: path})
+		list = append(list, privateDir{fd: fd, visiblePath: path})
 	}
 	return list
 }

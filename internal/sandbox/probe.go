@@ -44,10 +44,10 @@ func (s *Sandbox) chooseTier() error {
 			reasons = append(reasons, fmt.Sprintf("%s: %v", tier, err))
 			continue
 		}
-		s.asks = true
+		s.canAsk = true
 		err := s.try(tier, abi, noLandlock)
 		if proc.NoListener(err) {
-			s.asks, s.noAsking = false, err
+			s.canAsk, s.askFailure = false, err
 			err = s.try(tier, abi, noLandlock)
 		}
 		if err == nil {
@@ -99,12 +99,12 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	if s.secret, err = newSecret(); err != nil {
 		return err
 	}
-	if s.own != nil { // of the tier that was tried before
-		if err := s.own.close(); err != nil {
+	if s.defaults != nil { // of the tier that was tried before
+		if err := s.defaults.close(); err != nil {
 			return err
 		}
 	}
-	if s.own, err = s.prepare(settings{profile: s.o.Profile, network: s.o.Network, limits: s.o.Limits}); err != nil {
+	if s.defaults, err = s.prepare(settings{profile: s.o.Profile, network: s.o.Network, limits: s.o.Limits}); err != nil {
 		return err
 	}
 	s.probing.Store(true)
@@ -148,8 +148,8 @@ func (s *Sandbox) handOver(sess *sessionSandbox, l *layers) {
 	sess.mu.Lock()
 	sess.users--
 	sess.mu.Unlock()
-	s.giveOn(sess)
-	s.restIn(restAfter)
+	s.recycle(sess)
+	s.scheduleIdle(idleAfter)
 }
 
 // protection says what protects files that steer programs outside.
@@ -157,10 +157,10 @@ func (s *Sandbox) protection() (by, weaker string) {
 	switch {
 	case s.o.Profile != profile.Workspace:
 		return "", ""
-	case s.status.tier == Namespaces && s.asks:
+	case s.status.tier == Namespaces && s.canAsk:
 		return "pins (read-only mounts), through which git changes settings that name no program, and a watch", ""
 	case s.status.tier == Namespaces:
-		return "pins (read-only mounts), and a watch", fmt.Sprintf("git cannot change its configuration in repositories that were there before, because the kernel cannot ask about system calls here: %v", s.noAsking)
+		return "pins (read-only mounts), and a watch", fmt.Sprintf("git cannot change its configuration in repositories that were there before, because the kernel cannot ask about system calls here: %v", s.askFailure)
 	}
 	return "a watch, which puts back what a command has changed and ends it", "there are no pins without namespaces: a git that runs in the moment before sees the change"
 }

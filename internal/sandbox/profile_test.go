@@ -17,8 +17,8 @@ func furnished(p profile.Profile) func(*box, *Options) {
 	return func(b *box, o *Options) {
 		o.Profile = p
 		o.Machine.StateDir = b.root + "/state"
-		o.Own = func() []profile.Own {
-			return []profile.Own{{Place: profile.Place{Path: b.ws + "/allowlist.json", Why: "it decides what may run"}, Readable: true}}
+		o.OwnFiles = func() []profile.OwnFile {
+			return []profile.OwnFile{{Entry: profile.Entry{Path: b.ws + "/allowlist.json", Why: "it decides what may run"}, Readable: true}}
 		}
 		for path, text := range map[string]string{
 			b.ws + "/file": "text\n", b.ws + "/allowlist.json": "{}", b.root + "/beside/file": "beside\n",
@@ -122,7 +122,7 @@ func TestTheTemporaryDirectoryIsThereAndWritable(t *testing.T) {
 				b := newBox(t, tier, furnished(p))
 				b.all([]try{{"a file in it", "test -d $TMPDIR && f=$(mktemp -p $TMPDIR) && echo x > $f && cat $f && rm $f", "=x"}})
 				if tier == Namespaces {
-					b.Sandbox.own.temp = temporary(p, b.root+"/missing", b.root+"/state/key") // a machine without /tmp
+					b.Sandbox.defaults.temp = temporary(p, b.root+"/missing", b.root+"/state/key") // a machine without /tmp
 					b.all([]try{{"where the machine has none", "test -d $TMPDIR && f=$(mktemp -p $TMPDIR) && echo x > $f && cat $f && echo $TMPDIR", "=x\n/dev/shm"}})
 				}
 			})
@@ -212,7 +212,7 @@ func TestACallerOpensADirectoryByNamingItButNotTheHome(t *testing.T) {
 			}
 		}
 		// What is around the home is private in namespaces, as it lies in /tmp.
-		var elsewhere *Elsewhere
+		var elsewhere *ErrShadowedDir
 		if _, err := b.run(Command{Dir: b.root}, not("echo x > new")); errors.As(err, &elsewhere) != (tier == Namespaces && strings.HasPrefix(b.root, "/tmp/")) {
 			t.Error(err)
 		}

@@ -35,7 +35,7 @@ func (sess *sessionSandbox) outdated() (now, must bool) {
 	l := sess.layers
 	sess.mu.Unlock()
 	must = l.version.control != sess.sandbox.controls.Load() || sess.sandbox.guard.Stale(l.enclosure)
-	return must || l.version != v || l.instances.Load() > mostInstances, must
+	return must || l.version != v || l.instances.Load() > maxInstances, must
 }
 
 // renew makes new layers for the next commands. The caller holds sess.renewing.
@@ -60,7 +60,7 @@ func (sess *sessionSandbox) renew(behind bool) error {
 	sess.layers = l
 	sess.mu.Unlock()
 	if behind {
-		sess.keepAgain(old)
+		sess.renewStandby(old)
 	}
 	sess.drop(old)
 	return nil

@@ -22,24 +22,24 @@ import (
 
 // repository is what the sandbox remembers of one.
 type repository struct {
-	came bool // after its workspace had been searched to the end; false in doubt
-	dir  bool // it is only the directory of one, not the path by which git finds it
+	isNew bool // after its workspace had been searched to the end; false in doubt
+	dir   bool // it is only the directory of one, not the path by which git finds it
 }
 
 // noteRepositories remembers which repositories exist, and returns those that came
 // later. It fails if a known one cannot be seen any more, because then it cannot be
 // pinned.
-func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
+func (s *Sandbox) noteRepositories(p profile.Paths) (added []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	note := func(path string, dir bool) {
 		is, known := s.repositories[path]
 		if !known {
-			is = repository{s.seen(path), dir}
+			is = repository{s.searched(path), dir}
 			s.repositories[path] = is
 		}
-		if is.came {
-			came = append(came, path)
+		if is.isNew {
+			added = append(added, path)
 		}
 	}
 	for _, path := range p.Repositories {
@@ -48,7 +48,7 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 	for _, path := range p.GitDirs {
 		note(path, true)
 	}
-	if err := s.lost(p); err != nil {
+	if err := s.checkLost(p); err != nil {
 		return nil, err
 	}
 	if closed := p.ClosedOff(); len(closed) > 0 && s.status.tier != Namespaces {
@@ -57,7 +57,7 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 			Hint: "A person has to let the server see it: chmod u+rx " + closed[0] + ".",
 		}
 	}
-	if err := s.unfollowed(p); err != nil && !s.probing.Load() {
+	if err := s.checkUnfollowed(p); err != nil && !s.probing.Load() {
 		return nil, err
 	}
 	if p.Exhausted() && !s.probing.Load() {
@@ -71,15 +71,15 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 			s.seenThrough = append(s.seenThrough, w)
 		}
 	}
-	slices.Sort(came)
-	return slices.Compact(came), nil
+	slices.Sort(added)
+	return slices.Compact(added), nil
 }
 
-// unfollowed fails if a repository that a person has made leads to more files than can
+// checkUnfollowed fails if a repository that a person has made leads to more files than can
 // be followed. The caller holds s.mu.
-func (s *Sandbox) unfollowed(p profile.Paths) error {
+func (s *Sandbox) checkUnfollowed(p profile.Paths) error {
 	for _, u := range p.Unfollowed() {
-		if is, known := s.repositories[u.Repository]; !known || !is.came {
+		if is, known := s.repositories[u.Repository]; !known || !is.isNew {
 			return &Unprotected{
 				Msg:  u.Why + ", and what it leads to has to be protected, so nothing was started.",
 				Hint: "A person has to look at it, because git obeys it, and remove what is too much; or the operator names a workspace without it (ALLOWED_CWD_ROOTS, or roots in the policy).",
@@ -89,24 +89,24 @@ func (s *Sandbox) unfollowed(p profile.Paths) error {
 	return nil
 }
 
-// seen reports whether the workspace that a path lies in has been searched to the
+// searched reports whether the workspace that a path lies in has been searched to the
 // end. The caller holds s.mu.
-func (s *Sandbox) seen(path string) bool {
+func (s *Sandbox) searched(path string) bool {
 	return paths.Within(path, s.seenThrough...)
 }
 
-// lost forgets the repositories that are gone, and fails if one cannot be seen. The
+// checkLost forgets the repositories that are gone, and fails if one cannot be seen. The
 // caller holds s.mu.
-func (s *Sandbox) lost(p profile.Paths) error {
-	there := map[string]bool{}
+func (s *Sandbox) checkLost(p profile.Paths) error {
+	present := map[string]bool{}
 	for _, list := range [][]string{p.Repositories, p.GitDirs, p.OwnersIn("/")} { // git still has files of work trees that are gone
 		for _, path := range list {
-			there[path] = true
+			present[path] = true
 		}
 	}
 	writable := p.Writable()
 	for path, is := range s.repositories {
-		if there[path] {
+		if present[path] {
 			continue
 		}
 		if !paths.Within(path, writable...) {
@@ -116,7 +116,7 @@ func (s *Sandbox) lost(p profile.Paths) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 			delete(s.repositories, path)
-		case err != nil && !is.came:
+		case err != nil && !is.isNew:
 			return &Unprotected{
 				Msg:  fmt.Sprintf("The repository %s cannot be inspected any more, so its hooks and configuration cannot be protected, and nothing was started.", path),
 				Hint: "A person has to let the server see it again: chmod u+rx the directories above it.", Err: err,

@@ -22,14 +22,14 @@ func (c *constraints) rescanAgain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	pause := max(rescanPause, 50*c.cost)
-	if news != c.news {
+	if news != c.announcements {
 		pause = 4 * c.cost
 	}
 	pause -= time.Since(c.rescanned)
 	switch {
 	case c.current() == nil:
 	case c.rescans:
-		c.again = true
+		c.rescanDue = true
 	case pause <= 0:
 		c.rescans = true
 		c.sandbox.inBackground(c.rescanNow)
@@ -44,7 +44,7 @@ func (c *constraints) rescanLater() {
 	c.mu.Lock()
 	c.waiting = false
 	c.mu.Unlock()
-	c.sandbox.behind(c.rescanAgain)
+	c.sandbox.tryInBackground(c.rescanAgain)
 }
 
 // rescanNow is a rescan in the background.
@@ -58,17 +58,17 @@ func (c *constraints) rescanNow() {
 	}
 	c.mu.Lock()
 	c.rescans = false
-	again := c.again
-	c.again = false
+	again := c.rescanDue
+	c.rescanDue = false
 	c.mu.Unlock()
 	if again {
 		c.rescanAgain()
 	}
 }
 
-// mostRenewed is for how many active sessions layers of a new version are made
+// maxRenewed is for how many active sessions layers of a new version are made
 // before their next command comes.
-const mostRenewed = 4
+const maxRenewed = 4
 
 // renewAtWork makes layers of the new version for the sessions that were active
 // last, so that their next command does not wait for that, and for those in which
@@ -82,16 +82,16 @@ func (s *Sandbox) renewAtWork(c *constraints) {
 	s.mu.Lock()
 	for _, sess := range s.sessions {
 		sess.mu.Lock()
-		if sess.constraints == c && sess.layers != nil && !sess.doomed && sess.atWork() {
+		if sess.constraints == c && sess.layers != nil && !sess.draining && sess.atWork() {
 			sess.users++
-			atWork = append(atWork, one{sess, sess.used})
+			atWork = append(atWork, one{sess, sess.lastUsed})
 		}
 		sess.mu.Unlock()
 	}
 	s.mu.Unlock()
 	slices.SortFunc(atWork, func(a, b one) int { return -cmp.Compare(a.used.UnixNano(), b.used.UnixNano()) })
 	for i, r := range atWork {
-		if i < mostRenewed {
+		if i < maxRenewed {
 			_ = r.refresh(true) // it logs the error; the next command gets it too, if it must not run
 		}
 		r.part()
@@ -100,5 +100,5 @@ func (s *Sandbox) renewAtWork(c *constraints) {
 
 // atWork reports whether another command is likely. The caller holds sess.mu.
 func (sess *sessionSandbox) atWork() bool {
-	return sess.users > 0 || sess.layers.waiting != nil || time.Since(sess.used) < 2*rescanPause
+	return sess.users > 0 || sess.layers.standby != nil || time.Since(sess.lastUsed) < 2*rescanPause
 }

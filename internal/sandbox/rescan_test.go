@@ -20,7 +20,7 @@ func TestASecretThatAppearsIsHiddenFromLaterCommands(t *testing.T) {
 		read := not("cat " + b.home + "/.netrc " + b.home + "/.ssh/key")
 		b.write(b.home+"/.netrc", "password\n")
 		b.write(b.home+"/.ssh/key", "secret\n")
-		b.later()
+		b.next()
 		b.all([]try{
 			{"files and directories", read, "=refused"},
 			{"the rest of the home is there", "ls -A " + b.home, ".ssh"},
@@ -28,7 +28,7 @@ func TestASecretThatAppearsIsHiddenFromLaterCommands(t *testing.T) {
 		b.write(b.home+"/.ssh/other", "another\n")
 		b.must(os.Remove(b.home + "/.netrc"))
 		b.write(b.home+"/.netrc", "a new password\n") // another file than the one that was covered
-		b.later()
+		b.next()
 		b.all([]try{
 			{"what replaces a secret is one", read, "=refused"},
 			{"what is added to one as well", not("cat " + b.home + "/.ssh/other"), "=refused"},
@@ -42,7 +42,7 @@ func TestASecretThatReplacesAnotherIsHiddenWhateverItsNumber(t *testing.T) {
 	b := newBox(t, Namespaces, func(b *box, o *Options) { b.ws, o.Directory = b.root, b.root })
 	secret := b.home + "/.netrc"
 	b.write(secret, "password\n")
-	b.later()
+	b.next()
 	first, err := os.Lstat(secret)
 	b.must(err)
 	for range 200 {
@@ -52,7 +52,7 @@ func TestASecretThatReplacesAnotherIsHiddenWhateverItsNumber(t *testing.T) {
 			if b.sandboxOf("").standing().paths.Fresh() {
 				t.Error("the change was not noticed")
 			}
-			b.later()
+			b.next()
 			b.all([]try{{"the new one", not("grep . " + secret), "=refused"}})
 			return
 		}
@@ -65,7 +65,7 @@ func TestASecretThatReplacesAnotherIsHiddenWhateverItsNumber(t *testing.T) {
 func TestWhatLiesBesideASecretIsReadableAgain(t *testing.T) {
 	b := newBox(t, Landlock, func(b *box, _ *Options) { b.write(b.home+"/.ssh/key", "secret\n") })
 	b.write(b.home+"/new", "public\n")
-	b.later()
+	b.next()
 	b.all([]try{{"a file that somebody has made", "cat " + b.home + "/new", "=public"}})
 }
 
@@ -75,7 +75,7 @@ func TestWhereNothingChangesTheLayersStay(t *testing.T) {
 		b.sh("echo x > file; mkdir dir")
 		sess := b.sandboxOf("")
 		before := sess.standing()
-		b.later()
+		b.next()
 		if sess.standing() != before && before.version.allowed.Fresh() { // no one else has made files beside what is hidden
 			t.Error("they were made anew for nothing")
 		}
@@ -85,8 +85,8 @@ func TestWhereNothingChangesTheLayersStay(t *testing.T) {
 			t.Error("there was no rescan")
 		}
 		sess.constraints.mu.Unlock()
-		before.instances.Store(mostInstances + 1)
-		b.later()
+		before.instances.Store(maxInstances + 1)
+		b.next()
 		if sess.standing() == before {
 			t.Error("with a rule for every /proc that ever was they stay")
 		}
@@ -101,7 +101,7 @@ func TestARunningCommandKeepsItsLayers(t *testing.T) {
 		before := holdings(t, ofSessions)
 		r, err := b.start(Command{Dir: b.ws}, "read line; echo x > $TMPDIR/x; cat $TMPDIR/x; cat /proc/self/comm; sh -c 'echo y'")
 		b.must(err)
-		b.sandboxOf("").standing().instances.Store(mostInstances + 1)
+		b.sandboxOf("").standing().instances.Store(maxInstances + 1)
 		b.must(b.sandboxOf("").refresh(false))
 		if b.sandboxOf("").standing() == r.confined.layers {
 			t.Error("the layers are the old ones")
@@ -151,7 +151,7 @@ func TestLayersAreMadeAnewAlthoughCommandsAlwaysOverlap(t *testing.T) {
 func TestARescanFollowsTheLastCommand(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, Landlock)
-	b.later()
+	b.next()
 	before := b.sandboxOf("").constraints.current()
 	b.write(b.home+"/.netrc", "password\n")
 	b.sh("true")
@@ -175,10 +175,10 @@ func TestLayersThatCannotBeMadeAnewStay(t *testing.T) {
 	b.sh("true")
 	b.must(os.Rename(b.scratch.empty, b.scratch.empty+".away"))
 	b.write(b.home+"/.netrc", "password\n") // is to be covered by a file that is gone
-	b.later()
+	b.next()
 	b.all([]try{{"commands run", "echo x > x; cat x", "=x"}})
 	b.must(os.Rename(b.scratch.empty+".away", b.scratch.empty))
-	b.later()
+	b.next()
 	b.all([]try{{"and are up to date as soon as that is possible", not("grep . " + b.home + "/.netrc"), "=refused"}})
 }
 
@@ -206,7 +206,7 @@ func TestCachesThatCannotBeMadeAreWarnedOfOnceAndShortly(t *testing.T) {
 			b.link(b.root+"/gone/away", b.home+"/.cache") // where root makes nothing either
 		})
 		b.in("one", "true")
-		b.later("one")
+		b.next("one")
 		b.must(b.Close())
 		if got := strings.Count(log.String(), "level=WARN"); got != 1 || len(log.String()) > 600 {
 			t.Errorf("there are %d warnings: %s", got, log.String())

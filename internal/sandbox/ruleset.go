@@ -31,8 +31,8 @@ type rules struct {
 // The kernel copies all rules whenever an instance enters a domain; so a shared
 // ruleset is made anew after so many sessions or instances.
 const (
-	mostSessions  = 64
-	mostInstances = 256
+	maxSessions  = 64
+	maxInstances = 256
 )
 
 // takeRules returns the ruleset for a session sandbox; nil without Landlock, which
@@ -42,8 +42,8 @@ func (s *Sandbox) takeRules(l *layers, sess *sessionSandbox) (*rules, error) {
 		return nil, nil
 	}
 	ver := l.version
-	ver.laying.Lock()
-	defer ver.laying.Unlock()
+	ver.layoutMu.Lock()
+	defer ver.layoutMu.Unlock()
 	rs := ver.rules
 	if rs == nil || s.status.tier != Namespaces || rs.worn() {
 		made, err := landlock.New(s.landlockOptions(sess.settings.profile, sess.settings.network))
@@ -68,13 +68,13 @@ func (s *Sandbox) takeRules(l *layers, sess *sessionSandbox) (*rules, error) {
 func (rs *rules) worn() bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	return rs.sessions >= mostSessions || rs.procs >= mostInstances
+	return rs.sessions >= maxSessions || rs.procs >= maxInstances
 }
 
 // leaveRules counts one user less, and closes the ruleset after the last one.
 func (ver *version) leaveRules(rs *rules) {
-	ver.laying.Lock()
-	defer ver.laying.Unlock()
+	ver.layoutMu.Lock()
+	defer ver.layoutMu.Unlock()
 	if rs.users--; rs.users > 0 {
 		return
 	}
@@ -195,7 +195,7 @@ func (s *Sandbox) allowOwnIn(rs *rules, l *layers, sess *sessionSandbox) error {
 		own = append(own, filepath.Join(sess.dir, "var-tmp"))
 		readable = append(readable, filepath.Join(sess.dir, "run"))
 		for _, path := range l.paths.Shown {
-			readable = append(readable, shownIn(sess.dir, filepath.Dir(path)))
+			readable = append(readable, revealDir(sess.dir, filepath.Dir(path)))
 		}
 	}
 	for access, dirs := range map[landlock.Access][]string{all: own, landlock.Read: readable} {

@@ -23,22 +23,22 @@ import (
 // Sandbox confines the commands of one server. Its methods may be called
 // concurrently.
 type Sandbox struct {
-	o       Options
-	status  Status
-	scratch *scratch
-	secret  uint64        // identifies, for the filter, the calls that make commands
-	own     *settings     // of commands without terms
-	fault   error         // why no command may run
-	found   chan struct{} // closed when all of the above is settled
+	o        Options
+	status   Status
+	scratch  *scratch
+	secret   uint64        // identifies, for the filter, the calls that make commands
+	defaults *settings     // of commands without terms
+	fault    error         // why no command may run
+	ready    chan struct{} // closed when all of the above is settled
 
 	temporary *tempWatch
 
 	asking       sync.Once
 	ownDirectory string       // see ownWorkspace
 	guard        *guard.Guard // of files that steer programs outside
-	asks         bool         // the kernel can ask the server about system calls
-	noAsking     error        // why not
-	lately       lately
+	canAsk       bool         // the kernel can ask the server about system calls
+	askFailure   error        // why not
+	ownCache     ownFileCache
 
 	mu       sync.Mutex
 	sessions map[sessionKey]*sessionSandbox
@@ -55,18 +55,18 @@ type Sandbox struct {
 	// repositories are all that rescans have found, by their paths and by the paths
 	// of their directories. seenThrough are the workspaces that a rescan has
 	// searched to the end.
-	repositories map[string]repository
-	seenThrough  []string
-	control      []string             // see AllowControl
-	controls     atomic.Uint64        // how often AllowControl was called
-	probing      atomic.Bool          // the tier is being found out; no command runs yet
-	late         []tipstaff.Violation // that rescans have put back and no answer has reported
-	work         background
-	ending       chan struct{} // one element for each goroutine that ends a sandbox
+	repositories   map[string]repository
+	seenThrough    []string
+	control        []string             // see AllowControl
+	controls       atomic.Uint64        // how often AllowControl was called
+	probing        atomic.Bool          // the tier is being found out; no command runs yet
+	lateViolations []tipstaff.Violation // that rescans have put back and no answer has reported
+	work           background
+	ending         chan struct{} // one element for each goroutine that ends a sandbox
 
 	calls    atomic.Int64
 	lastCall atomic.Int64 // when it ended, in nanoseconds
-	restDue  atomic.Bool  // a call of rest is scheduled
+	idleDue  atomic.Bool  // a call of rest is scheduled
 
 	need   sync.Once
 	needed chan struct{} // closed when a caller waits for found
@@ -90,11 +90,11 @@ func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{o: o, sessions: map[sessionKey]*sessionSandbox{}, constraints: map[constraintsKey]*constraints{}, tightened: map[string]*settings{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), ending: make(chan struct{}, mostEnding), found: make(chan struct{}), needed: make(chan struct{})}
+	s := &Sandbox{o: o, sessions: map[sessionKey]*sessionSandbox{}, constraints: map[constraintsKey]*constraints{}, tightened: map[string]*settings{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), ending: make(chan struct{}, maxEnding), ready: make(chan struct{}), needed: make(chan struct{})}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.removing, s.stopRemoving = context.WithCancel(context.Background())
 	if o.Mode == Off {
-		close(s.found)
+		close(s.ready)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
 		return s, errors.Join(s.keepsNetwork(), s.keepsProcesses(None))
 	}
@@ -114,7 +114,7 @@ func New(o Options) (*Sandbox, error) {
 	}
 	s.temporary = newTemporary(o.Limits.TemporaryBytes, s.scratch.dir)
 	s.status.Temporary = fmt.Sprintf("%d bytes of temporary files for the commands of each session", s.temporary.most)
-	if s.guard, err = guard.New(guard.Options{Aside: o.aside(s.scratch.dir), Log: o.Log}); err != nil {
+	if s.guard, err = guard.New(guard.Options{Aside: o.quarantineDir(s.scratch.dir), Log: o.Log}); err != nil {
 		return nil, errors.Join(err, s.scratch.close(nil))
 	}
 	s.inBackground(func() { removeDead(temp, s.life.Done()) })
@@ -147,12 +147,12 @@ func (s *Sandbox) findLater() {
 // await waits until the strength of the sandbox is known.
 func (s *Sandbox) await() {
 	s.need.Do(func() { close(s.needed) })
-	<-s.found
+	<-s.ready
 }
 
 // find chooses a tier, and calls tell with a fault.
 func (s *Sandbox) find(tell func(error)) {
-	defer close(s.found)
+	defer close(s.ready)
 	if s.fault = s.chooseTier(); s.fault == nil {
 		s.fault = s.keepsNetwork()
 	}
@@ -194,7 +194,7 @@ func (s *Sandbox) bounds() (b proc.Bounds) {
 
 // Status describes how commands are confined.
 func (s *Sandbox) Status() Status {
-	if s.found == nil {
+	if s.ready == nil {
 		st := newStatus(s.o)
 		st.Reason = errNoSandbox.Error()
 		return st
@@ -207,11 +207,11 @@ func (s *Sandbox) Status() Status {
 // Before that, Tier says what the kernel supports, and Paths holds only the
 // workspaces of the settings.
 func (s *Sandbox) Outlook() Status {
-	if s.found == nil {
+	if s.ready == nil {
 		return s.Status()
 	}
 	select {
-	case <-s.found:
+	case <-s.ready:
 		return s.status
 	default:
 	}
@@ -233,7 +233,7 @@ var errNoSandbox = errors.New("there is no sandbox")
 // Err returns why no command may run, or nil if commands may. If a session sandbox
 // cannot be made later, Confine returns the error.
 func (s *Sandbox) Err() error {
-	if s.found == nil {
+	if s.ready == nil {
 		return errNoSandbox
 	}
 	s.await()
@@ -283,7 +283,7 @@ type Confined struct {
 	guarded     *guard.Command    // nil once the guard knows that the command has ended
 	paths       map[string]string // of its doors
 	closeDoors  func()
-	over        func() // notes that the call has ended; nil once it was called
+	endCall     func() // notes that the call has ended; nil once it was called
 }
 
 // errNoDoors: the filter of a session sandbox without doors lets no command reach one.
@@ -292,7 +292,7 @@ var errNoDoors = errors.New("a command has doors and its terms have none")
 // Confine prepares the confinement of a command. On an error, the command must not
 // run.
 func (s *Sandbox) Confine(c Command) (*Confined, error) {
-	if s.found == nil {
+	if s.ready == nil {
 		return nil, errNoSandbox
 	}
 	s.await()
@@ -305,12 +305,12 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		return nil, errNoDoors
 	case s.status.tier != None:
 	case s.o.Mode == Off, s.o.Mode == BestEffort:
-		return &Confined{Env: c.Env, over: s.begin()}, nil
+		return &Confined{Env: c.Env, endCall: s.beginCall()}, nil
 	default:
 		return nil, errNoSandbox
 	}
 	s.restoreModes()
-	over := s.begin()
+	over := s.beginCall()
 	sess, l, err := s.enter(c)
 	if err != nil {
 		over()
@@ -326,11 +326,11 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	if l.view != nil && c.SandboxOf == "" && !l.view.visible(c.Dir) {
 		sess.leave(l)
 		over()
-		return nil, &Elsewhere{c.Dir}
+		return nil, &ErrShadowedDir{c.Dir}
 	}
 	confined := &Confined{
 		Confinement: l.enclosure, Env: sess.environment(c.Env),
-		sandbox: s, over: over, dir: c.Dir, program: c.Program, session: sess, layers: l, guarded: s.guard.Begin(l.paths.Writable(), l.pins, c.stop()), stop: c.stop(),
+		sandbox: s, endCall: over, dir: c.Dir, program: c.Program, session: sess, layers: l, guarded: s.guard.Begin(l.paths.Writable(), l.pins, c.stop()), stop: c.stop(),
 	}
 	s.bound(confined)
 	if len(c.Doors) > 0 {
@@ -360,9 +360,9 @@ func (c *Confined) Release() {
 		c.sandbox.restoreModes()
 		c.session.leave(c.layers)
 	}
-	if c.over != nil {
-		c.over()
-		c.over = nil
+	if c.endCall != nil {
+		c.endCall()
+		c.endCall = nil
 	}
 }
 
@@ -380,9 +380,9 @@ func (s *Sandbox) restoreModes() {
 // inBackground calls f on another goroutine; Close waits for it.
 func (s *Sandbox) inBackground(f func()) { s.work.Go(f) }
 
-// behind is inBackground for callers that do not know whether Close has been called.
+// tryInBackground is inBackground for callers that do not know whether Close has been called.
 // After Close it does nothing and returns false.
-func (s *Sandbox) behind(f func()) bool {
+func (s *Sandbox) tryInBackground(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -395,7 +395,7 @@ func (s *Sandbox) behind(f func()) bool {
 // remove is removed by the next server. No command may run then, or be started. Further
 // calls do nothing and return the same error.
 func (s *Sandbox) Close() error {
-	if s.found == nil {
+	if s.ready == nil {
 		return nil // the zero Sandbox
 	}
 	s.closing.Do(func() { s.closeError = s.close() })
@@ -418,7 +418,7 @@ func (s *Sandbox) close() error {
 	s.closed = true
 	sessions := slices.Collect(maps.Values(s.sessions))
 	for _, c := range s.constraints {
-		sessions = append(sessions, c.takeAhead()...)
+		sessions = append(sessions, c.takePrewarmed()...)
 	}
 	s.sessions = map[sessionKey]*sessionSandbox{}
 	tightened := s.tightened
@@ -434,8 +434,8 @@ func (s *Sandbox) close() error {
 	for _, set := range tightened {
 		err = errors.Join(err, set.close())
 	}
-	if s.own != nil {
-		err = errors.Join(err, s.own.close())
+	if s.defaults != nil {
+		err = errors.Join(err, s.defaults.close())
 	}
 	if s.guard != nil {
 		err = errors.Join(err, s.guard.Close())

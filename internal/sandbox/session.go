@@ -40,7 +40,7 @@ type sessionSandbox struct {
 	dir         string // in the scratch directory
 
 	making sync.Once
-	made   chan struct{} // closed when err is settled
+	ready  chan struct{} // closed when err is settled
 	err    error
 	token  string // for the proxy
 
@@ -49,18 +49,18 @@ type sessionSandbox struct {
 	users  int
 	// tolerated is what its temporary files may take before its commands are ended,
 	// if that is more than the bound.
-	tolerated int64
-	doomed    bool // no command enters any more; the last one that leaves ends it
-	gone      bool
-	spent     bool // it is not reused, because there are too many
-	used      time.Time
-	began     time.Time // when its first command entered
-	// furnished: directories were made in it for a view, and commands may have used
+	tolerated   int64
+	draining    bool // no command enters any more; the last one that leaves ends it
+	closed      bool
+	notReusable bool // it is not reused, because there are too many
+	lastUsed    time.Time
+	firstUsed   time.Time // when its first command entered
+	// hasMountPoints: directories were made in it for a view, and commands may have used
 	// them.
-	furnished bool
-	refused   []refusal       // by the proxy, since the last command ended
-	told      map[string]bool // differences of copies that an answer has reported
-	unsafe    []string        // renames that the guard refused, since the last command ended
+	hasMountPoints bool
+	refused        []refusal       // by the proxy, since the last command ended
+	reported       map[string]bool // differences of copies that an answer has reported
+	refusedRenames []string        // renames that the guard refused, since the last command ended
 
 	renewing sync.Mutex // held while new layers replace others
 }
@@ -76,11 +76,11 @@ func (s *Sandbox) enter(c Command) (*sessionSandbox, *layers, error) {
 		return nil, nil, err
 	}
 	key := sessionKey{c.Principal, c.Session, strings.Join(workspace, "\x00"), c.Terms.key()}
-	sess, err := s.sessionOf(key, set, workspace, c.waiting())
+	sess, err := s.sessionOf(key, set, workspace, c.waitLimit())
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := sess.await(c.waiting()); err != nil {
+	if err := sess.await(c.waitLimit()); err != nil {
 		sess.leave(nil)
 		return nil, nil, err
 	}
@@ -89,7 +89,7 @@ func (s *Sandbox) enter(c Command) (*sessionSandbox, *layers, error) {
 		sess.leave(nil)
 		return nil, nil, sess.err
 	}
-	if err = sess.constraints.follow(c.waiting()); err == nil {
+	if err = sess.constraints.follow(c.waitLimit()); err == nil {
 		err = sess.refresh(false)
 	}
 	if err != nil {
@@ -99,15 +99,15 @@ func (s *Sandbox) enter(c Command) (*sessionSandbox, *layers, error) {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
 	sess.layers.users++
-	if sess.began.IsZero() {
-		sess.began = time.Now()
+	if sess.firstUsed.IsZero() {
+		sess.firstUsed = time.Now()
 	}
 	return sess, sess.layers, nil
 }
 
 // sessionOf finds a session sandbox, or makes one under its constraints. It counts
 // one user more in it.
-func (s *Sandbox) sessionOf(key sessionKey, set *settings, workspace []string, w waiting) (*sessionSandbox, error) {
+func (s *Sandbox) sessionOf(key sessionKey, set *settings, workspace []string, w waitLimit) (*sessionSandbox, error) {
 	s.mu.Lock()
 	if sess, err := s.existing(key); sess != nil || err != nil {
 		s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *Sandbox) existing(key sessionKey) (*sessionSandbox, error) {
 // to be made. The caller holds s.mu.
 func (s *Sandbox) newSession(c *constraints, set *settings) *sessionSandbox {
 	s.count++
-	sess := &sessionSandbox{sandbox: s, constraints: c, settings: set, made: make(chan struct{}), dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
+	sess := &sessionSandbox{sandbox: s, constraints: c, settings: set, ready: make(chan struct{}), dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
 	if set.doors {
 		sess.doors = newDoors()
 	}
@@ -175,12 +175,12 @@ func (s *Sandbox) evict() {
 		}
 	}
 	for len(idle) > keptSessions {
-		oldest := slices.MinFunc(idle, func(a, b *sessionSandbox) int { return a.used.Compare(b.used) })
+		oldest := slices.MinFunc(idle, func(a, b *sessionSandbox) int { return a.lastUsed.Compare(b.lastUsed) })
 		delete(s.sessions, oldest.key)
 		oldest.mu.Lock()
-		oldest.spent = true
+		oldest.notReusable = true
 		oldest.mu.Unlock()
-		s.inBackground(oldest.doom)
+		s.inBackground(oldest.drain)
 		idle = slices.DeleteFunc(idle, func(sess *sessionSandbox) bool { return sess == oldest })
 	}
 }
@@ -200,7 +200,7 @@ func (s *Sandbox) forget(sess *sessionSandbox) {
 		delete(s.sessions, sess.key)
 	}
 	s.mu.Unlock()
-	sess.doom()
+	sess.drain()
 }
 
 // EndSession removes what commands of a session shared. It stays for commands that
@@ -216,14 +216,14 @@ func (s *Sandbox) EndSession(id tipstaff.SessionID) {
 	}
 	s.mu.Unlock()
 	for _, sess := range ended {
-		sess.doom()
+		sess.drain()
 	}
 }
 
-// doom ends the session sandbox as soon as it has no users.
-func (sess *sessionSandbox) doom() {
+// drain ends the session sandbox as soon as it has no users.
+func (sess *sessionSandbox) drain() {
 	sess.mu.Lock()
-	sess.doomed = true
+	sess.draining = true
 	idle := sess.users == 0
 	sess.mu.Unlock()
 	if idle {
@@ -235,14 +235,14 @@ func (sess *sessionSandbox) doom() {
 func (sess *sessionSandbox) leave(l *layers) {
 	sess.drop(l)
 	sess.mu.Lock()
-	sess.used = time.Now()
+	sess.lastUsed = time.Now()
 	session := sess.key.session != ""
 	sess.mu.Unlock()
 	sess.part()
-	sess.sandbox.behind(func() {
+	sess.sandbox.tryInBackground(func() {
 		sess.constraints.rescanAgain()
 		if session {
-			sess.sandbox.makeAhead(sess.constraints, sess.settings)
+			sess.sandbox.prewarm(sess.constraints, sess.settings)
 		}
 	})
 }
@@ -252,7 +252,7 @@ func (sess *sessionSandbox) leave(l *layers) {
 func (sess *sessionSandbox) part() {
 	sess.mu.Lock()
 	sess.users--
-	over := sess.users == 0 && sess.doomed
+	over := sess.users == 0 && sess.draining
 	sess.mu.Unlock()
 	if over {
 		sess.sandbox.retire(sess)
@@ -277,12 +277,12 @@ func (sess *sessionSandbox) drop(l *layers) {
 // close removes the session sandbox, which has no users.
 func (sess *sessionSandbox) close() {
 	sess.mu.Lock()
-	gone := sess.gone
-	sess.gone = true
+	removed := sess.closed
+	sess.closed = true
 	l := sess.layers
 	sess.layers = nil
 	sess.mu.Unlock()
-	if gone {
+	if removed {
 		return
 	}
 	sess.drop(l)
@@ -336,22 +336,22 @@ func (sess *sessionSandbox) isNew() bool {
 // makeNow makes the session sandbox, which has a user for that time.
 func (sess *sessionSandbox) makeNow() {
 	sess.err = sess.make()
-	close(sess.made)
+	close(sess.ready)
 	sess.part()
 }
 
 // await makes the session sandbox, or waits until it is made, at most as long as the
 // call. With no error the attempt is over; sess.err says whether it succeeded. An
 // attempt that takes longer than the call continues in the background.
-func (sess *sessionSandbox) await(w waiting) error {
+func (sess *sessionSandbox) await(w waitLimit) error {
 	sess.making.Do(func() {
 		sess.mu.Lock()
 		sess.users++ // until it is made
 		sess.mu.Unlock()
-		if !sess.sandbox.behind(sess.makeNow) {
+		if !sess.sandbox.tryInBackground(sess.makeNow) {
 			sess.err = errClosed
-			close(sess.made)
+			close(sess.ready)
 		}
 	})
-	return w.await(sess.made)
+	return w.await(sess.ready)
 }

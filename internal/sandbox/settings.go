@@ -32,7 +32,7 @@ type settings struct {
 // chosen.
 func (s *Sandbox) prepare(set settings) (*settings, error) {
 	var err error
-	set.asks = s.asks && !s.o.Unguarded && set.profile == profile.Workspace
+	set.asks = s.canAsk && !s.o.Unguarded && set.profile == profile.Workspace
 	if set.filter, err = s.makeFilter(set); err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func (s *Sandbox) settingsFor(t Terms) (*settings, error) {
 	if s.closed {
 		return nil, errClosed
 	}
-	if !t.given() {
-		return s.own, nil
+	if !t.isSet() {
+		return s.defaults, nil
 	}
 	if set := s.tightened[t.key()]; set != nil {
 		return set, nil
@@ -105,7 +105,7 @@ func (s *Sandbox) meets(t Terms) error {
 	if t.Network != nil {
 		needs = max(needs, s.o.Network.intersect(*t.Network).needs())
 	}
-	if t.given() {
+	if t.isSet() {
 		needs = max(needs, Landlock) // all terms need a sandbox to enforce them
 	}
 	if s.status.tier >= needs {

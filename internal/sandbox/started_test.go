@@ -94,7 +94,7 @@ func TestNoCommandStartsInAnotherDirectoryThanItsOwn(t *testing.T) {
 	if !strings.HasPrefix(b.home, "/tmp/") {
 		t.Skipf("the home of the test, %s, is not in /tmp", b.home)
 	}
-	var elsewhere *Elsewhere
+	var elsewhere *ErrShadowedDir
 	if o, err := b.run(Command{Dir: "/tmp"}, "pwd; ls -a"); !errors.As(err, &elsewhere) || elsewhere.Dir != "/tmp" {
 		t.Errorf("in /tmp: %v, %q", err, o.text)
 	}

@@ -35,7 +35,7 @@ const (
 // mostTemporary and temporaryPart are the bound unless the settings say another one:
 // so many bytes, and at most this part of what is free.
 const (
-	mostTemporary = 2 << 30
+	maxTemporary  = 2 << 30
 	temporaryPart = 10
 )
 
@@ -58,7 +58,7 @@ type tempWatch struct {
 // newTemporary returns a watch with the bound of the settings, or else that of a disk.
 func newTemporary(most int64, dir string) *tempWatch {
 	if most <= 0 {
-		most = mostTemporary
+		most = maxTemporary
 		if free, ok := freeOn(dir); ok {
 			most = min(most, free/temporaryPart)
 		}

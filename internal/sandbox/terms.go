@@ -29,14 +29,14 @@ type Terms struct {
 // never weakened to something else.
 var ErrUnmet = errors.New("the policy confines this command more than this server can")
 
-// given reports whether the terms change anything.
-func (t Terms) given() bool {
+// isSet reports whether the terms change anything.
+func (t Terms) isSet() bool {
 	return t.Tier != None || t.Profile != nil || t.Network != nil || t.Limits != ResourceLimits{} || t.Doors || len(t.Reveal) > 0
 }
 
 // key returns a text that is equal for equal terms.
 func (t Terms) key() string {
-	if !t.given() {
+	if !t.isSet() {
 		return ""
 	}
 	key := fmt.Sprintf("%+v", t.Limits)

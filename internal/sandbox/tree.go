@@ -22,7 +22,7 @@ type treeWalk struct {
 	// before what is in it; both may be nil. left is called after that, unless it is
 	// nil. All get the descriptor of the directory that it is in.
 	file, dir func(in int, name string, st *unix.Stat_t) error
-	left      func(in int, name string) error
+	leave     func(in int, name string) error
 	// ended ends the walk when it is closed. It may be nil.
 	ended <-chan struct{}
 
@@ -174,7 +174,7 @@ func (w *treeWalk) up() {
 	var above *os.File
 	n := len(w.levels)
 	if n > 1 && w.levels[n-2].f == nil {
-		above = w.back(&w.levels[n-1], &w.levels[n-2])
+		above = w.reopenParent(&w.levels[n-1], &w.levels[n-2])
 		w.levels[n-2].f = above
 	}
 	name := w.last().name
@@ -183,14 +183,14 @@ func (w *treeWalk) up() {
 		w.pop() // the way back is lost
 		name = ""
 	}
-	if len(w.levels) > 0 && w.left != nil && name != "" {
+	if len(w.levels) > 0 && w.leave != nil && name != "" {
 		l := w.last()
-		w.note(l.granting(func() error { return w.left(int(l.f.Fd()), name) }))
+		w.note(l.granting(func() error { return w.leave(int(l.f.Fd()), name) }))
 	}
 }
 
-// back opens the level above, or returns nil if that is another directory by now.
-func (w *treeWalk) back(l, above *level) *os.File {
+// reopenParent opens the level above, or returns nil if that is another directory by now.
+func (w *treeWalk) reopenParent(l, above *level) *os.File {
 	fd, err := openLevel(l, "..")
 	if err != nil {
 		w.note(&os.PathError{Op: "open", Path: "..", Err: err})
@@ -267,7 +267,7 @@ func grantBelow(in *level, name string) (before uint32, ok bool) {
 func removing(ended <-chan struct{}) *treeWalk {
 	return &treeWalk{
 		file:  func(in int, name string, _ *unix.Stat_t) error { return unix.Unlinkat(in, name, 0) },
-		left:  func(in int, name string) error { return unix.Unlinkat(in, name, unix.AT_REMOVEDIR) },
+		leave: func(in int, name string) error { return unix.Unlinkat(in, name, unix.AT_REMOVEDIR) },
 		ended: ended,
 	}
 }

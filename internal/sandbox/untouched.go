@@ -107,12 +107,12 @@ func finelyTimed(path string) bool {
 // untouched reports whether the sandbox of an ended session is as it was made.
 func (sess *sessionSandbox) untouched() bool {
 	sess.mu.Lock()
-	l, began, spent := sess.layers, sess.began, sess.spent || sess.users > 0
+	l, began, spent := sess.layers, sess.firstUsed, sess.notReusable || sess.users > 0
 	sess.mu.Unlock()
 	if l == nil || l.stamps == nil || spent || began.Before(l.stamps.ripe) {
 		return false
 	}
-	if !sess.settings.anyone() || sess.settings.network.Reach != AllNetwork || len(l.copies) > 0 {
+	if !sess.settings.prewarmable() || sess.settings.network.Reach != AllNetwork || len(l.copies) > 0 {
 		return false
 	}
 	if outdated, _ := sess.outdated(); outdated || !l.enclosure.Untouched() {

@@ -19,16 +19,16 @@ import (
 // sessions, except for the contents of each session's own directory. Private
 // directories cover those of the machine in which unrelated programs meet.
 type view struct {
-	paths   profile.Paths
-	search  []string // directories of programs
-	seen    []string // other directories that stay readable
-	scratch *scratch
-	covers  []cover
-	shown   []string     // see readable
-	mounts  []proc.Mount // a relative source lies in the directory of the session sandbox
-	points  []mountPoint // made in the session sandbox before the mounts, parents first
-	copies  []string     // directories that are copied into the session sandbox
-	files   []string     // shown by copies in the session sandbox
+	paths         profile.Paths
+	search        []string // directories of programs
+	readableDirs  []string // other directories that stay readable
+	scratch       *scratch
+	covers        []cover
+	readablePaths []string     // see readable
+	mounts        []proc.Mount // a relative source lies in the directory of the session sandbox
+	points        []mountPoint // made in the session sandbox before the mounts, parents first
+	copies        []string     // directories that are copied into the session sandbox
+	files         []string     // shown by copies in the session sandbox
 }
 
 // mountPoint is a directory or an empty file in a private directory, to be mounted
@@ -62,7 +62,7 @@ const sharedMemoryBytes = 512 << 20
 // newView lays out the mounts for a profile. It makes only what all session
 // sandboxes share.
 func newView(p profile.Paths, search, seen []string, s *scratch) (*view, error) {
-	v := &view{paths: p, search: search, seen: seen, scratch: s}
+	v := &view{paths: p, search: search, readableDirs: seen, scratch: s}
 	for _, step := range []func() error{v.cover, v.devices, v.show, v.hideAndPin} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("cannot lay out what commands see: %w", err)
@@ -161,16 +161,16 @@ func (v *view) show() error {
 
 // readable returns paths that stay readable wherever they are.
 func (v *view) readable() []string {
-	if v.shown != nil {
-		return v.shown
+	if v.readablePaths != nil {
+		return v.readablePaths
 	}
-	list := slices.Concat(v.paths.Runtime, v.search, v.seen, v.linked())
+	list := slices.Concat(v.paths.Runtime, v.search, v.readableDirs, v.linked())
 	if v.paths.Profile != profile.Workspace {
 		list = append(list, v.paths.Workspace...)
 	}
 	slices.Sort(list) // parents first
-	v.shown = slices.Compact(list)
-	return v.shown
+	v.readablePaths = slices.Compact(list)
+	return v.readablePaths
 }
 
 // linked returns programs that directories of programs only link to: if both lie in
@@ -197,7 +197,7 @@ func (v *view) linked() []string {
 // after the pin is mounted.
 func (v *view) hideAndPin() error {
 	type one struct {
-		place profile.Place
+		entry profile.Entry
 		mount proc.Mount
 	}
 	var all []one
@@ -215,18 +215,18 @@ func (v *view) hideAndPin() error {
 			m.Source, m.ReadOnly = copyIn(len(v.copies)), false
 			v.copies = append(v.copies, pin.Path)
 		}
-		all = append(all, one{pin.Place, m})
+		all = append(all, one{pin.Entry, m})
 	}
-	slices.SortStableFunc(all, func(a, b one) int { return strings.Compare(a.place.Path, b.place.Path) })
+	slices.SortStableFunc(all, func(a, b one) int { return strings.Compare(a.entry.Path, b.entry.Path) })
 	var closed []string // hidden directories, in which nothing is visible any more
 	for _, o := range all {
-		gone := paths.Within(o.place.Path, closed...)
-		if gone || !v.visible(o.place.Path) {
+		missing := paths.Within(o.entry.Path, closed...)
+		if missing || !v.visible(o.entry.Path) {
 			continue
 		}
 		if o.mount.Source == "" {
-			closed = append(closed, o.place.Path)
-			shown, err := v.showIn(o.place.Path)
+			closed = append(closed, o.entry.Path)
+			shown, err := v.revealIn(o.entry.Path)
 			if err != nil {
 				return err
 			} else if shown {

@@ -218,7 +218,7 @@ func TestALinkInATemporaryDirectoryLeadsTheServerNowhere(t *testing.T) {
 	}
 	b.sh("ln -s " + outside + " " + b.home) // a directory of their own, in which nothing of the home is
 	b.mkdir(b.home + "/.npm")               // now something in it is to be writable
-	b.later()
+	b.next()
 	if names := inside(t, outside); len(names) > 0 {
 		t.Errorf("the server made %v outside", names)
 	}

@@ -54,14 +54,14 @@ func (p *process) taken() {
 	}
 }
 
-// Again makes another one that waits, in other constraints.
-func (p *process) Again(in *proc.Enclosure) (sandbox.Waiting, error) {
+// Renew makes another one that waits, in other constraints.
+func (p *process) Renew(in *proc.Enclosure) (sandbox.Standby, error) {
 	return p.scripts.waiting(in, p.path, p.dir.Fd())
 }
 
 // waiting starts a script process that waits for its script. The first error is logged: the
 // script that finds none waiting starts one itself, and tells what is wrong then.
-func (s *Scripts) waiting(in *proc.Enclosure, path string, fd uintptr) (sandbox.Waiting, error) {
+func (s *Scripts) waiting(in *proc.Enclosure, path string, fd uintptr) (sandbox.Standby, error) {
 	dir, err := dup(fd)
 	if err == nil {
 		var p *process
@@ -84,7 +84,7 @@ func (s *Scripts) prepare(c run.Cell, path string, dir *os.File) {
 	prepare := func() {
 		defer release()
 		defer func() { _ = dir.Close() }()
-		_ = c.Confined.Keep(func(in *proc.Enclosure) (sandbox.Waiting, error) { // waiting logs the error
+		_ = c.Confined.Keep(func(in *proc.Enclosure) (sandbox.Standby, error) { // waiting logs the error
 			return s.waiting(in, path, dir.Fd())
 		})
 	}

@@ -24,7 +24,7 @@ import (
 type Evaluator struct {
 	settings    config.Settings
 	Host        *facts.Host
-	keeper      *protected.Keeper // nil: every change of a file is accepted
+	keeper      *protected.Registry // nil: every change of a file is accepted
 	environment *policy.Environment
 	mode        policy.ArgumentMode
 	file        load.File // empty without one
@@ -37,7 +37,7 @@ func NewEvaluator(s config.Settings, log *slog.Logger) (*Evaluator, error) {
 
 // newKeptEvaluator is newEvaluator for a server, whose keeper says which files
 // may be read again.
-func newKeptEvaluator(s config.Settings, k *protected.Keeper, log *slog.Logger) (*Evaluator, error) {
+func newKeptEvaluator(s config.Settings, k *protected.Registry, log *slog.Logger) (*Evaluator, error) {
 	ev, err := NewEvaluatorWithoutFile(s, k, log)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func newKeptEvaluator(s config.Settings, k *protected.Keeper, log *slog.Logger) 
 }
 
 // NewEvaluatorWithoutFile reads everything except the policy file.
-func NewEvaluatorWithoutFile(s config.Settings, k *protected.Keeper, log *slog.Logger) (*Evaluator, error) {
+func NewEvaluatorWithoutFile(s config.Settings, k *protected.Registry, log *slog.Logger) (*Evaluator, error) {
 	mode, err := policy.ParseArgumentMode(s.Arguments)
 	if err != nil {
 		return nil, exit.Errorf(exit.Config, "cannot start with these settings:\nTIPSTAFF_ARGUMENTS: %w", err)
@@ -63,7 +63,7 @@ func NewEvaluatorWithoutFile(s config.Settings, k *protected.Keeper, log *slog.L
 		Gate:              k,
 		Roots:             facts.ParseRoots(s.AllowedRoots),
 		Home:              s.Home,
-		Places:            writablePlaces(s),
+		WritablePaths:     writablePlaces(s),
 		Unconfined:        s.Sandbox == sandbox.Off.String() || s.SandboxProfile == profile.Open.String(),
 		Secrets:           func() []string { return secretPlaces(s, k) },
 		Log:               log,
@@ -88,12 +88,12 @@ func writablePlaces(s config.Settings) []string {
 
 // secretPlaces are what the sandbox hides, whether there is one or not: patterns
 // in command lines must not tell names from there.
-func secretPlaces(s config.Settings, k *protected.Keeper) []string {
+func secretPlaces(s config.Settings, k *protected.Registry) []string {
 	o := sandbox.Options{}
 	confineOwn(&o, k)
 	m := profile.Machine{Home: s.Home, Environ: s.Environ, StateDir: s.StateDir}
-	if o.Own != nil {
-		m.Own = o.Own()
+	if o.OwnFiles != nil {
+		m.OwnFiles = o.OwnFiles()
 	}
 	return profile.Secrets(m)
 }

@@ -23,7 +23,7 @@ func RecordFreezeAlone(s config.Settings) api.Record {
 			return err
 		}
 		defer observers.close()
-		modes := sandbox.NewModes(log)
+		modes := sandbox.NewModeGuard(log)
 		defer func() { err = errors.Join(err, modes.Close()) }()
 		trail, err := newTrail(s, log, observers, redact.New(redact.Secrets(s.Environ)), modes)
 		if err != nil {

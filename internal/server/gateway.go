@@ -136,7 +136,7 @@ func (st *Stack) offers() mcpserver.Offers {
 // newGatewayStack assembles a server that runs nothing itself. It decides by the
 // same settings and the same policy file as any server; what only a machine can
 // know is judged where the command runs.
-func newGatewayStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t telemetry, g *gateway) (_ *Stack, err error) {
+func newGatewayStack(s config.Settings, k *protected.Registry, log *slog.Logger, t telemetry, g *gateway) (_ *Stack, err error) {
 	st := &Stack{settings: s, Log: log, telemetry: t, gateway: g}
 	var opened closers
 	defer func() {
@@ -149,7 +149,7 @@ func newGatewayStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t
 	if err != nil {
 		return nil, err
 	}
-	world := policy.Unseen{Allowed: st.host.Allowlist, Within: rootsAsWritten(s.AllowedRoots)}
+	world := policy.GatewayWorld{Allowed: st.host.Allowlist, Within: rootsAsWritten(s.AllowedRoots)}
 	st.freezes = freeze.NewBook(api.Directory(s.StateDir))
 	st.Monitor = &monitor.Monitor{World: world, Trail: st.recordTo(st.trail), Freezer: st.freezes, Log: log}
 	if st.questions, err = newQuestions(st.Monitor); err != nil {

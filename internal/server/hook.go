@@ -21,7 +21,7 @@ import (
 type Hook struct {
 	Front     *hook.Hook
 	trail     *audit.Trail
-	modes     *sandbox.Modes
+	modes     *sandbox.ModeGuard
 	observers *observers
 	shipping  *shipping
 }
@@ -47,7 +47,7 @@ func NewHook(client, project, path string, s config.Settings, errs io.Writer) (*
 	if st.observers, err = newObservers(s, log); err != nil {
 		return nil, err
 	}
-	st.modes = sandbox.NewModes(log)
+	st.modes = sandbox.NewModeGuard(log)
 	if st.trail, err = newTrail(s, log, st.observers, secrets, st.modes); err != nil {
 		st.observers.close()
 		return nil, err

@@ -24,7 +24,7 @@ func ReplaceKey(s config.Settings, because string) (key *audit.Key, err error) {
 		return nil, err
 	}
 	defer observers.close()
-	modes := sandbox.NewModes(log)
+	modes := sandbox.NewModeGuard(log)
 	defer func() { err = errors.Join(err, modes.Close()) }()
 	trail, err := newTrail(s, log, observers, secrets, modes)
 	if err != nil {

@@ -41,7 +41,7 @@ func (st *Stack) openToOperators(ctx context.Context, conn *natsx.Conn, self nat
 			Conn: conn, Operators: known, Record: st.takeUp, Log: st.Log,
 			Ended: func(w fleet.Word) { service.end(w.Person(), w.Target, false, "frozen its caller") },
 		})
-		st.freezes.Beside = st.fleetFreezes.Entries
+		st.freezes.Others = st.fleetFreezes.Entries
 		o.watches.Go(func() { st.fleetFreezes.Watch(watching) })
 	}
 	host, _ := os.Hostname() // people see the name of the member as well

@@ -20,7 +20,7 @@ import (
 
 // newKeeper finds tipstaff's own files that the settings name. It is called
 // before they are read. again tells a person how to have them read again.
-func newKeeper(s config.Settings, again string, log *slog.Logger) (*protected.Keeper, error) {
+func newKeeper(s config.Settings, again string, log *slog.Logger) (*protected.Registry, error) {
 	k := protected.New(s.OwnFiles(), again, log)
 	if s.Sandbox == sandbox.Off.String() {
 		return k, nil // nothing is hidden
@@ -42,7 +42,7 @@ func again(s config.Settings, overHTTP bool) string {
 }
 
 // keepPolicy tells a keeper which files a policy file consists of and leads to.
-func keepPolicy(k *protected.Keeper, f load.File) {
+func keepPolicy(k *protected.Registry, f load.File) {
 	for _, path := range f.Sources {
 		k.Add(protected.File{Path: path, Setting: "extends", Kind: protected.Steering, Why: "it decides what may run"})
 	}
@@ -53,22 +53,22 @@ func keepPolicy(k *protected.Keeper, f load.File) {
 
 // confineOwn lets the sandbox protect the files of a keeper from commands, and
 // tells the keeper where commands may write.
-func confineOwn(o *sandbox.Options, k *protected.Keeper) {
+func confineOwn(o *sandbox.Options, k *protected.Registry) {
 	if k == nil {
 		return
 	}
-	o.Own = func() []profile.Own {
-		var list []profile.Own
-		for _, p := range k.Places() {
-			list = append(list, profile.Own{
-				Place: profile.Place{Path: p.Path, Dir: p.Dir, Why: "tipstaff's own: " + p.Why},
-				Name:  p.Name, Readable: p.Kind != protected.Secret, Kept: p.Kind == protected.Kept,
+	o.OwnFiles = func() []profile.OwnFile {
+		var list []profile.OwnFile
+		for _, p := range k.Locations() {
+			list = append(list, profile.OwnFile{
+				Entry: profile.Entry{Path: p.Path, Dir: p.Dir, Why: "tipstaff's own: " + p.Why},
+				Name:  p.Name, Readable: p.Kind != protected.Secret, ReadOnly: p.Kind == protected.ReadOnly,
 			})
 		}
 		return list
 	}
-	o.Opened = func(paths profile.Paths, mounts bool) {
-		k.Opened(paths.Writable(), paths.Profile == profile.Open, protected.Confinement{Mounts: mounts})
+	o.OnAccess = func(paths profile.Paths, mounts bool) {
+		k.AddWritable(paths.Writable(), paths.Profile == profile.Open, protected.Confinement{Mounts: mounts})
 	}
 }
 
@@ -84,7 +84,7 @@ func confinementBy(s sandbox.Status) protected.Confinement {
 // rereads are the parts of a server that read tipstaff's own files again when a
 // person asks for it.
 type rereads struct {
-	keeper  *protected.Keeper
+	keeper  *protected.Registry
 	host    *facts.Host
 	callers *authn.Gate // nil: not over HTTP
 	tls     *authn.TLS  // nil: none
@@ -92,7 +92,7 @@ type rereads struct {
 
 // all reads all files except the policy file.
 func (r rereads) all() {
-	r.keeper.Settle()
+	r.keeper.Accept()
 	r.host.Reload()
 	if r.callers != nil {
 		r.callers.Reload()
@@ -127,6 +127,6 @@ func ExposedBySettings(s config.Settings) ([]doctor.Exposed, error) {
 		dirs = []string{dir}
 	}
 	confinement := protected.Confinement{Mounts: s.SandboxTier != sandbox.Landlock.String()}
-	k.Opened(dirs, s.SandboxProfile == profile.Open.String(), confinement)
+	k.AddWritable(dirs, s.SandboxProfile == profile.Open.String(), confinement)
 	return doctor.ExposedOf(k, confinement), nil
 }

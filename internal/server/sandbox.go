@@ -24,7 +24,7 @@ import (
 
 // newSandbox makes the sandbox that the settings ask for. The error ends the
 // program: without a sandbox of the required strength nothing may run.
-func newSandbox(s config.Settings, engine *proc.Engine, h *facts.Host, k *protected.Keeper, log *slog.Logger, modes *sandbox.Modes, program *os.File) (*sandbox.Sandbox, error) {
+func newSandbox(s config.Settings, engine *proc.Engine, h *facts.Host, k *protected.Registry, log *slog.Logger, modes *sandbox.ModeGuard, program *os.File) (*sandbox.Sandbox, error) {
 	o, err := sandboxOptions(s, h)
 	if err != nil {
 		return nil, err

@@ -34,6 +34,6 @@ type shells struct {
 }
 
 // Before returns what is known of the shell of a session.
-func (w shells) Before(id tipstaff.SessionID) scan.Before {
-	return scan.Before{Anything: w.scripts.HasState(id)}
+func (w shells) Before(id tipstaff.SessionID) scan.ShellState {
+	return scan.ShellState{Anything: w.scripts.HasState(id)}
 }

@@ -41,7 +41,7 @@ type gate struct {
 // openGate listens at an address and sets up authentication; nil without an
 // address. It runs before the rest of the server is made, so that a server
 // whose address is in use does not start and leaves no trail.
-func openGate(ctx context.Context, address string, s config.Settings, k *protected.Keeper, log *slog.Logger) (*gate, error) {
+func openGate(ctx context.Context, address string, s config.Settings, k *protected.Registry, log *slog.Logger) (*gate, error) {
 	if address == "" {
 		return nil, nil
 	}

@@ -45,7 +45,7 @@ type Stack struct {
 	deciders    *deciders
 	policy      *reload.Reloader
 	trail       *audit.Trail
-	modes       *sandbox.Modes
+	modes       *sandbox.ModeGuard
 	engine      *proc.Engine
 	Sandbox     *sandbox.Sandbox
 	scripts     *script.Scripts
@@ -88,13 +88,13 @@ func New(s config.Settings, log *slog.Logger) (*Stack, error) {
 }
 
 // newServerStack is newStack with a keeper, which the stack closes, and telemetry.
-func newServerStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t telemetry) (*Stack, error) {
+func newServerStack(s config.Settings, k *protected.Registry, log *slog.Logger, t telemetry) (*Stack, error) {
 	return newMachineStack(s, k, log, t, nil)
 }
 
 // newMachineStack is newServerStack for a runner, nil for none. It is a list: each
 // part needs those above it, and no command can run before the last part is there.
-func newMachineStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t telemetry, r *runnerRole) (_ *Stack, err error) {
+func newMachineStack(s config.Settings, k *protected.Registry, log *slog.Logger, t telemetry, r *runnerRole) (_ *Stack, err error) {
 	st := &Stack{settings: s, Log: log, telemetry: t, runner: r}
 	var opened closers
 	defer func() {
@@ -152,7 +152,7 @@ func newMachineStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t
 // openRecord makes what every server has, whether it runs commands or sends them to
 // runners: what decides, and the record. It is a list, as newMachineStack. decide
 // puts the policy file in force.
-func (st *Stack) openRecord(k *protected.Keeper, as natsx.Role, opened *closers) (decide func(), err error) {
+func (st *Stack) openRecord(k *protected.Registry, as natsx.Role, opened *closers) (decide func(), err error) {
 	s := st.settings
 	// What decides: the settings, the policy file, and the machine that both
 	// refer to.
@@ -191,7 +191,7 @@ func (st *Stack) openRecord(k *protected.Keeper, as natsx.Role, opened *closers)
 // openTrail begins the record, and what restores the modes of the server's own
 // directories when a command changes them.
 func (st *Stack) openTrail(opened *closers) (err error) {
-	st.modes = sandbox.NewModes(st.Log)
+	st.modes = sandbox.NewModeGuard(st.Log)
 	if st.trail, err = newTrail(st.settings, st.Log, st.observers, st.secrets, st.modes); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (st *Stack) openTrail(opened *closers) (err error) {
 
 // confine makes the sandbox. It returns this program, open, which script processes
 // and the sandbox's own ones run.
-func (st *Stack) confine(k *protected.Keeper, opened *closers) (*os.File, error) {
+func (st *Stack) confine(k *protected.Registry, opened *closers) (*os.File, error) {
 	program, err := proc.Self()
 	if err != nil {
 		return nil, exit.Errorf(exit.Failure, "cannot start commands on this machine: %w", err)
@@ -333,7 +333,7 @@ func newEngine(s config.Settings) (*proc.Engine, error) {
 }
 
 // newTrail begins the record of this server.
-func newTrail(s config.Settings, log *slog.Logger, e *observers, secrets *redact.Redactor, modes *sandbox.Modes) (*audit.Trail, error) {
+func newTrail(s config.Settings, log *slog.Logger, e *observers, secrets *redact.Redactor, modes *sandbox.ModeGuard) (*audit.Trail, error) {
 	durability, err := audit.ParseDurability(s.AuditDurability)
 	if err != nil {
 		return nil, exit.Errorf(exit.Config, "cannot start with these settings:\nTIPSTAFF_AUDIT_DURABILITY: %w", err)

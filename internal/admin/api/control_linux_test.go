@@ -40,7 +40,7 @@ func open(t *testing.T, state string) (*approval.Store, string) {
 	if tipstaff.AsError(err).Code != tipstaff.ApprovalRequired {
 		t.Fatal(err)
 	}
-	return store, a.Word().Handle
+	return store, a.Verdict().Handle
 }
 
 func TestAServerIsFoundAndAnswered(t *testing.T) {

@@ -87,7 +87,7 @@ func (v verification) run(cmd *cobra.Command, args []string) error {
 	if v.asJSON {
 		enc := json.NewEncoder(cmd.OutOrStdout())
 		for _, t := range report.Trails {
-			if err := enc.Encode(verdictOf(t)); err != nil {
+			if err := enc.Encode(verificationOf(t)); err != nil {
 				return exit.Errorf(exit.Failure, "cannot print: %w", err)
 			}
 		}
@@ -174,8 +174,8 @@ func verdictCode(s audit.Status) error {
 	}
 }
 
-// verdict is the output of --json about one trail.
-type verdict struct {
+// trailVerdict is the output of --json about one trail.
+type trailVerdict struct {
 	Path    string          `json:"path"`
 	Status  audit.Status    `json:"status"`
 	Records uint64          `json:"records"`
@@ -194,8 +194,8 @@ type fault struct {
 	Reason audit.Reason `json:"reason"`
 }
 
-func verdictOf(t audit.TrailReport) verdict {
-	v := verdict{Path: t.Path, Status: t.Status, Records: t.Records, Signed: t.Signed, Closed: t.Closed, Key: t.Key}
+func verificationOf(t audit.TrailReport) trailVerdict {
+	v := trailVerdict{Path: t.Path, Status: t.Status, Records: t.Records, Signed: t.Signed, Closed: t.Closed, Key: t.Key}
 	for _, s := range t.Statements() {
 		v.Became = append(v.Became, trails.BecameOf(s))
 	}

@@ -182,7 +182,7 @@ func showSettings(s config.Settings) ([]shownSetting, error) {
 	if err != nil {
 		return nil, exit.Errorf(exit.Config, "%s", cmdline.EscapeLines(err.Error()))
 	}
-	for _, g := range f.Given() {
+	for _, g := range f.SourceSettings() {
 		list = append(list, shownSetting{Name: g.Key, Value: hide.Text(g.Value), Origin: g.At.String()})
 	}
 	return list, nil

@@ -128,7 +128,7 @@ func examinePrograms(ctx context.Context, c clients.Client, e clients.Entry) (fo
 	}
 	var notes, none []string
 	for _, name := range p.Missing {
-		if dir := ev.Host.Elsewhere(name); dir != "" {
+		if dir := ev.Host.UnsearchedDir(name); dir != "" {
 			notes = append(notes, fmt.Sprintf("%s is in %s", cmdline.Escape(name), cmdline.Escape(dir)))
 		} else {
 			none = append(none, name)

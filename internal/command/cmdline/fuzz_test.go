@@ -35,9 +35,9 @@ func FuzzSplit(f *testing.F) {
 		if read, err := cmdline.Read(cmdline.Quote(words)); err != nil || len(read.Patterns) > 0 {
 			t.Errorf("%q: quoted, it has %d patterns, %v", line, len(read.Patterns), err)
 		}
-		back, err := cmdline.Split(cmdline.Quote(words))
-		if err != nil || !cmp.Equal(words, back) {
-			t.Errorf("%q: Split(Quote(%q)) = %q, %v", line, words, back, err)
+		again, err := cmdline.Split(cmdline.Quote(words))
+		if err != nil || !cmp.Equal(words, again) {
+			t.Errorf("%q: Split(Quote(%q)) = %q, %v", line, words, again, err)
 		}
 	})
 }

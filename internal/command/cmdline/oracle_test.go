@@ -93,7 +93,7 @@ func (d disk) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-func (d disk) Spent() error { return nil }
+func (d disk) CheckBounds() error { return nil }
 
 func (d disk) Exists(path string) (bool, error) {
 	_, err := os.Lstat(d.path(path))

@@ -21,8 +21,8 @@ type Files interface {
 	// Exists reports whether there is something of that name; after a name that
 	// ends with a slash, whether it leads to a directory.
 	Exists(path string) (bool, error)
-	// Spent returns an error when no more names are to be compared.
-	Spent() error
+	// CheckBounds returns an error when no more names are to be compared.
+	CheckBounds() error
 }
 
 // Find returns names that a shell would put in the place of the pattern, no more
@@ -34,13 +34,13 @@ type Files interface {
 func (p *Pattern) Find(files Files, most int) ([]string, error) {
 	s := search{files: files, most: most}
 	err := s.below("", p.segments)
-	return s.found, err
+	return s.matches, err
 }
 
 type search struct {
-	files Files
-	most  int
-	found []string
+	files   Files
+	most    int
+	matches []string
 }
 
 // below looks for the rest of a pattern behind a path, which is "" or ends with a
@@ -61,18 +61,18 @@ func (s *search) below(path string, rest []segment) error {
 		return err
 	}
 	for _, name := range names {
-		if err := s.files.Spent(); err != nil {
+		if err := s.files.CheckBounds(); err != nil {
 			return err
 		}
 		if !rest[0].matches(name) {
 			continue
 		}
 		if len(rest) == 1 {
-			s.found = append(s.found, path+name)
+			s.matches = append(s.matches, path+name)
 		} else if err := s.below(path+name+"/", rest[1:]); err != nil {
 			return err
 		}
-		if len(s.found) >= s.most {
+		if len(s.matches) >= s.most {
 			return nil
 		}
 	}
@@ -81,9 +81,9 @@ func (s *search) below(path string, rest []segment) error {
 
 // add adds a path without signs at its end, if it exists.
 func (s *search) add(path string) error {
-	there, err := s.files.Exists(path)
-	if there && err == nil {
-		s.found = append(s.found, path)
+	exists, err := s.files.Exists(path)
+	if exists && err == nil {
+		s.matches = append(s.matches, path)
 	}
 	return err
 }

@@ -40,8 +40,8 @@ func TestQuoteAndDisplayWriteWhatWasAsked(t *testing.T) {
 			if got := cmdline.Display(c.words); got != want {
 				t.Errorf("Display: %s\nwant:    %s", got, want)
 			}
-			if back, err := cmdline.Split(c.quote); len(c.words) > 0 && (err != nil || !cmp.Equal(back, c.words)) {
-				t.Errorf("Split(Quote(%q)) = %q, %v", c.words, back, err)
+			if words, err := cmdline.Split(c.quote); len(c.words) > 0 && (err != nil || !cmp.Equal(words, c.words)) {
+				t.Errorf("Split(Quote(%q)) = %q, %v", c.words, words, err)
 			}
 		})
 	}

@@ -30,7 +30,7 @@ func BenchmarkJudge(b *testing.B) {
 		proposed := []byte(usual + "[user]\n\temail = a@example.org\n")
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := here.Judge([]byte(usual), proposed); err != nil {
+			if err := testRepository.Judge([]byte(usual), proposed); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -39,8 +39,8 @@ func BenchmarkJudge(b *testing.B) {
 		b.Run(says, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_ = here.Judge([]byte(text), []byte(text+" "))
-				_ = here.Judge(nil, []byte(text))
+				_ = testRepository.Judge([]byte(text), []byte(text+" "))
+				_ = testRepository.Judge(nil, []byte(text))
 			}
 		})
 	}
@@ -51,9 +51,9 @@ func BenchmarkJudge(b *testing.B) {
 func TestAHostileTextCostsLittle(t *testing.T) {
 	for says, text := range hostile {
 		start := time.Now()
-		_ = here.Judge([]byte(text), []byte(text))
-		_ = here.Judge(nil, []byte(text))
-		here.Unsafe([]byte(text))
+		_ = testRepository.Judge([]byte(text), []byte(text))
+		_ = testRepository.Judge(nil, []byte(text))
+		testRepository.Unsafe([]byte(text))
 		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%s: %v", says, took)
 		}

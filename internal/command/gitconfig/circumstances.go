@@ -15,7 +15,7 @@ import (
 //     config.worktree no longer counts.
 //   - With another core.worktree, a relative core.hooksPath of this file leads to
 //     another directory.
-func (r Repository) circumstances(fs *findings, old, now, kept []Entry) {
+func (r Repository) circumstances(fs *findings, old, now, entries []Entry) {
 	was, is := SettingsOf(old), SettingsOf(now)
 	if !r.bare(was) && r.bare(is) {
 		fs.add(func() Finding {
@@ -27,7 +27,7 @@ func (r Repository) circumstances(fs *findings, old, now, kept []Entry) {
 			return Finding{"extensions.worktreeconfig", "may not be switched off by a command", "what is in config.worktree would no longer count", ask("git config --unset extensions.worktreeConfig")}
 		})
 	}
-	hooks := SettingsOf(kept).HooksPath
+	hooks := SettingsOf(entries).HooksPath
 	relative := hooks != "" && !path.IsAbs(hooks) && !strings.HasPrefix(hooks, "~")
 	if relative && was.WorkTree != is.WorkTree && len(fs.list) == 0 {
 		fs.add(func() Finding {

@@ -90,7 +90,7 @@ func configurations(t *testing.T, w *world, dir string) map[string][]byte {
 // writes.
 func TestLFSIsRefusedWithItsReason(t *testing.T) {
 	lfs := "[lfs]\n\trepositoryformatversion = 0\n[filter \"lfs\"]\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n\tclean = git-lfs clean -- %f\n"
-	err := here.Judge(nil, []byte(lfs))
+	err := testRepository.Judge(nil, []byte(lfs))
 	if err == nil || strings.Count(err.Error(), "git lfs install --local writes filters that name a program; ask a person to run git lfs install") != 3 {
 		t.Error(err)
 	}

@@ -45,7 +45,7 @@ func (r Repository) Judge(accepted, proposed []byte) error {
 			keys.add(&old[i])
 		}
 	}
-	a, b := kept(old, oldOwn, keys), kept(now, nowOwn, keys)
+	a, b := selectEntries(old, oldOwn, keys), selectEntries(now, nowOwn, keys)
 	r.compare(&fs, a, b)
 	r.circumstances(&fs, old, now, a)
 	return fs.refusal()
@@ -60,7 +60,7 @@ func (r Repository) Unsafe(text []byte) []Finding {
 	if err != nil {
 		fs.add(func() Finding { return Finding{What: "the configuration cannot be read", Why: err.Error()} })
 	}
-	for _, e := range kept(entries, r.forbidden(entries), nil) {
+	for _, e := range selectEntries(entries, r.forbidden(entries), nil) {
 		fs.add(func() Finding { return r.unset(e) })
 	}
 	return fs.all()
@@ -75,8 +75,8 @@ func (r Repository) forbidden(entries []Entry) []bool {
 	return own
 }
 
-// kept returns the marked entries, and those with one of the keys.
-func kept(entries []Entry, marked []bool, keys keySet) []Entry {
+// selectEntries returns the marked entries, and those with one of the keys.
+func selectEntries(entries []Entry, marked []bool, keys keySet) []Entry {
 	var list []Entry
 	for i := range entries {
 		if marked[i] || keys.has(&entries[i]) {
@@ -147,7 +147,7 @@ func (r Repository) compare(fs *findings, old, now []Entry) {
 	}
 	if len(fs.list) == 0 {
 		fs.add(func() Finding {
-			return Finding{shown(moved(old, now).Key()), "may not change its place among entries like it", "of several entries the last one counts", "leave the order of the file as it is"}
+			return Finding{shown(firstDifference(old, now).Key()), "may not change its place among entries like it", "of several entries the last one counts", "leave the order of the file as it is"}
 		})
 	}
 }
@@ -171,13 +171,13 @@ func (r Repository) finding(e Entry, what, instead string) Finding {
 	case row.values[0].address() && addressFault(e.Value) != "":
 		f.Why = addressFault(e.Value)
 	default:
-		f.Why = fmt.Sprintf("only %s may be set (%s)", wanted(row.values), row.why)
+		f.Why = fmt.Sprintf("only %s may be set (%s)", describeValues(row.values), row.why)
 	}
 	return f
 }
 
-// wanted describes the allowed values, for people.
-func wanted(rules []rule) string {
+// describeValues describes the allowed values, for people.
+func describeValues(rules []rule) string {
 	var words []string
 	for _, w := range rules {
 		word, ok := map[string]string{
@@ -193,8 +193,8 @@ func wanted(rules []rule) string {
 	return strings.Join(words, ", ")
 }
 
-// moved returns the first entry that differs from the old one at its position.
-func moved(old, now []Entry) Entry {
+// firstDifference returns the first entry that differs from the old one at its position.
+func firstDifference(old, now []Entry) Entry {
 	i := 0
 	for old[i] == now[i] {
 		i++

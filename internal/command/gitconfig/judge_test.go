@@ -12,7 +12,7 @@ import (
 // base is what a person has: settings, and entries that name programs.
 const base = "[core]\n\tbare = false\n\tpager = less\n[alias]\n\tx = \"!sh\" # a person's\n\ty = log\n[user]\n\tname = me\n"
 
-var here = gitconfig.Repository{Dir: "/ws/.git"}
+var testRepository = gitconfig.Repository{Dir: "/ws/.git"}
 
 func TestWhatCommandsWriteEveryDayPasses(t *testing.T) {
 	for says, proposed := range map[string]string{
@@ -37,7 +37,7 @@ func TestWhatCommandsWriteEveryDayPasses(t *testing.T) {
 		"lfs's mark":                    base + "[lfs]\n\trepositoryformatversion = 0\n[lfs \"https://example.org/a.git/info/lfs\"]\n\taccess = basic\n",
 		"all of it in a continued line": base + "[user]\nname = a\\\n[core]\\\nfsmonitor=x\n",
 	} {
-		if err := here.Judge([]byte(base), []byte(proposed)); err != nil {
+		if err := testRepository.Judge([]byte(base), []byte(proposed)); err != nil {
 			t.Errorf("%s: %v", says, err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestWhatNamesAProgramIsRefusedAndTheReasonSaysWhatToDo(t *testing.T) {
 		{"[nonsense]\n\tx = y", "nonsense.x", "not among the keys that are known"},
 		{"[remote \"a`b\"]\n\tvcs = x", "\"remote.a`b.vcs\"", "git-remote-VCS"},
 	} {
-		err := here.Judge([]byte(base), []byte(base+c.add))
+		err := testRepository.Judge([]byte(base), []byte(base+c.add))
 		var refusal *gitconfig.Refusal
 		if !errors.As(err, &refusal) {
 			t.Errorf("%q passes: %v", c.add, err)
@@ -111,7 +111,7 @@ func TestWhatNamesAProgramIsRefusedAndTheReasonSaysWhatToDo(t *testing.T) {
 		if f := refusal.Findings[0]; f.Key != c.key || !strings.Contains(f.String(), c.why) || !strings.Contains(f.String(), "ask a person") {
 			t.Errorf("%q: %s; want %s, %s", c.add, f, c.key, c.why)
 		}
-		if found := here.Unsafe([]byte(c.add)); len(found) == 0 || found[0].Key != c.key {
+		if found := testRepository.Unsafe([]byte(c.add)); len(found) == 0 || found[0].Key != c.key {
 			t.Errorf("%q, never accepted: %v", c.add, found)
 		}
 	}
@@ -127,12 +127,12 @@ func TestWhatAPersonHasPutThereStays(t *testing.T) {
 		{"without a value", strings.Replace(base, "pager = less", "pager", 1), "core.pager may not be set"},
 		{"unreadable", base + "[x", "cannot read the proposed configuration: line 9"},
 	} {
-		err := here.Judge([]byte(base), []byte(c.proposed))
+		err := testRepository.Judge([]byte(base), []byte(c.proposed))
 		if err == nil || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s: %v", c.says, err)
 		}
 	}
-	if err := here.Judge([]byte("[x"), []byte(base)); err == nil || !strings.Contains(err.Error(), "the accepted configuration") {
+	if err := testRepository.Judge([]byte("[x"), []byte(base)); err == nil || !strings.Contains(err.Error(), "the accepted configuration") {
 		t.Errorf("beside an unreadable one: %v", err)
 	}
 }
@@ -148,12 +148,12 @@ func TestAPersonsValueIsNotShownAndNotShadowed(t *testing.T) {
 		"everything goes":         {"", "remote.o.url"},
 		"an address takes a turn": {strings.Replace(mine, "corp::secret", "/x", 1), "remote.o.url"},
 	} {
-		err := here.Judge([]byte(mine), []byte(c.proposed))
+		err := testRepository.Judge([]byte(mine), []byte(c.proposed))
 		if err == nil || !strings.Contains(err.Error(), c.key) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", says, err)
 		}
 	}
-	if err := here.Judge([]byte(mine), []byte("[remote \"p\"]\n\turl = /x\n"+mine+"[remote \"o\"]\n\tfetch = +a:b\n")); err != nil {
+	if err := testRepository.Judge([]byte(mine), []byte("[remote \"p\"]\n\turl = /x\n"+mine+"[remote \"o\"]\n\tfetch = +a:b\n")); err != nil {
 		t.Errorf("another remote: %v", err)
 	}
 }
@@ -166,13 +166,13 @@ func TestAHarmlessEntryMayNotGiveAKeptOneAnotherMeaning(t *testing.T) {
 		old, proposed string
 		why           string
 	}{
-		{"a work tree is denied", here, "[core]\nbare=false", "[core]\nbare=true", "core.bare may not be switched on"},
-		{"and where nothing said that there is one", here, "", "[core]\nbare", "core.bare may not be switched on"},
-		{"it stays bare", here, "[core]\nbare=true", "[user]\nname=x\n[core]\nbare=1", ""},
+		{"a work tree is denied", testRepository, "[core]\nbare=false", "[core]\nbare=true", "core.bare may not be switched on"},
+		{"and where nothing said that there is one", testRepository, "", "[core]\nbare", "core.bare may not be switched on"},
+		{"it stays bare", testRepository, "[core]\nbare=true", "[user]\nname=x\n[core]\nbare=1", ""},
 		{"a bare one", gitconfig.Repository{Dir: "/ws/a.git"}, "", "[core]\nbare=true", ""},
-		{"config.worktree counts", here, "", "[extensions]\nworktreeConfig=true", ""},
-		{"it counts no longer", here, "[extensions]\nworktreeConfig=true", "", "extensions.worktreeconfig may not be switched off"},
-		{"nor by a second entry", here, "[extensions]\nworktreeConfig", "[extensions]\nworktreeConfig\nworktreeConfig=false", "may not be switched off"},
+		{"config.worktree counts", testRepository, "", "[extensions]\nworktreeConfig=true", ""},
+		{"it counts no longer", testRepository, "[extensions]\nworktreeConfig=true", "", "extensions.worktreeconfig may not be switched off"},
+		{"nor by a second entry", testRepository, "[extensions]\nworktreeConfig", "[extensions]\nworktreeConfig\nworktreeConfig=false", "may not be switched off"},
 		{"a submodule's tree", module, "[core]\nhooksPath=/h", "[core]\nhooksPath=/h\nworktree=../../../lib", ""},
 		{"beside relative hooks", module, "[core]\nhooksPath=h\nworktree=../../../lib", "[core]\nhooksPath=h\nworktree=../../../other", "core.worktree may not be changed"},
 		{"hooks of the home", module, "[core]\nhooksPath=~/h", "[core]\nhooksPath=~/h\nworktree=../../../other", ""},
@@ -219,7 +219,7 @@ func TestTheWorkTreeOfASubmoduleLiesInThatOfItsSuperProject(t *testing.T) {
 }
 
 func TestWhatNobodyAcceptedIsListedWhole(t *testing.T) {
-	found := here.Unsafe([]byte(base))
+	found := testRepository.Unsafe([]byte(base))
 	var keys []string
 	for _, f := range found {
 		keys = append(keys, f.Key)
@@ -227,23 +227,23 @@ func TestWhatNobodyAcceptedIsListedWhole(t *testing.T) {
 	if got := strings.Join(keys, " "); got != "core.pager alias.x alias.y" {
 		t.Errorf("found: %s", got)
 	}
-	if found := here.Unsafe([]byte("[core]\n\tbare = true\n[user]\n\tname = x\n")); len(found) != 0 {
+	if found := testRepository.Unsafe([]byte("[core]\n\tbare = true\n[user]\n\tname = x\n")); len(found) != 0 {
 		t.Errorf("in a harmless one: %v", found)
 	}
-	found = here.Unsafe([]byte("[core]\npager=x\n]"))
+	found = testRepository.Unsafe([]byte("[core]\npager=x\n]"))
 	if len(found) != 2 || !strings.Contains(found[0].String(), "cannot be read") || found[1].Key != "core.pager" {
 		t.Errorf("in an unreadable one: %v", found)
 	}
 	many := "[alias]\n" + strings.Repeat("a = b\n", 1000)
-	if found := here.Unsafe([]byte(many)); len(found) != 101 || found[100].What != "and 900 more" {
+	if found := testRepository.Unsafe([]byte(many)); len(found) != 101 || found[100].What != "and 900 more" {
 		t.Errorf("of very many: %d, %v", len(found), found[len(found)-1])
 	}
-	err := here.Judge(nil, []byte(many))
+	err := testRepository.Judge(nil, []byte(many))
 	if err == nil || !strings.HasSuffix(err.Error(), ". and 997 more") || len(err.Error()) > 2000 {
 		t.Errorf("of very many: %v", err)
 	}
 	long := "[alias \"" + strings.Repeat("a", 4000) + "\"]\nb = c"
-	if s := here.Judge(nil, []byte(long)).Error(); len(s) > 600 {
+	if s := testRepository.Judge(nil, []byte(long)).Error(); len(s) > 600 {
 		t.Errorf("of a long key: %s", s)
 	}
 }

@@ -117,6 +117,6 @@ func (r Repository) owns(value string) bool {
 	if !strings.HasPrefix(below, "modules/") {
 		return false
 	}
-	place := path.Join(r.Dir, value)
-	return strings.HasPrefix(place, super+"/") && !strings.Contains(strings.ToLower(place)+"/", "/.git/")
+	path := path.Join(r.Dir, value)
+	return strings.HasPrefix(path, super+"/") && !strings.Contains(strings.ToLower(path)+"/", "/.git/")
 }

@@ -4,9 +4,9 @@ import "strings"
 
 // Subcommand returns the subcommand of a command line of git, its index in the
 // arguments, and which repository it is about.
-func Subcommand(args []string) (at Place, sub string, index int) {
+func Subcommand(args []string) (at Location, sub string, index int) {
 	c := readCommand(args)
-	return c.place, c.sub, len(args) - len(c.rest) - 1
+	return c.location, c.sub, len(args) - len(c.rest) - 1
 }
 
 // Alias returns what a name stands for by the settings.

@@ -45,10 +45,10 @@ func (u *Update) Within(patterns []string) bool {
 // MayMeet reports whether the update may be of a ref that one of the patterns
 // takes in.
 func (u *Update) MayMeet(patterns []string) bool {
-	may := func(name string) bool {
+	matches := func(name string) bool {
 		return slices.ContainsFunc(patterns, func(p string) bool { return meet(p, name) })
 	}
-	return slices.ContainsFunc(u.To, may) || slices.ContainsFunc(u.May, may)
+	return slices.ContainsFunc(u.To, matches) || slices.ContainsFunc(u.MayBe, matches)
 }
 
 // takesIn reports whether a pattern takes in every name of another one. A * in

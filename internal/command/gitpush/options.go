@@ -32,8 +32,8 @@ func is(at func(o *options) *bool) func(*options, string, bool) {
 
 func nothing(*options, string, bool) {}
 
-// known are the options of git push, as git 2.52 has them.
-var known = map[string]option{
+// knownOptions are the options of git push, as git 2.52 has them.
+var knownOptions = map[string]option{
 	"--force":             {set: is(func(o *options) *bool { return &o.force }), tells: true},
 	"--force-with-lease":  {set: is(func(o *options) *bool { return &o.lease }), glued: true, tells: true},
 	"--force-if-includes": {set: nothing},
@@ -104,7 +104,7 @@ func readOptions(words []string, sendPack bool) options {
 func (o *options) long(word string, next []string, sendPack bool) int {
 	name, value, has := strings.Cut(word, "=")
 	full, on := complete(name, sendPack)
-	opt, ok := known[full]
+	opt, ok := knownOptions[full]
 	if !ok && sendPack {
 		opt, ok = ofSendPack[full]
 	}
@@ -138,7 +138,7 @@ func (o *options) apply(full string, opt option, value string, on bool) {
 func (o *options) short(text string, next []string) int {
 	for i := range len(text) {
 		full := letters[text[i]]
-		opt, ok := known[full]
+		opt, ok := knownOptions[full]
 		switch {
 		case !ok:
 			o.strange = true
@@ -163,7 +163,7 @@ func (o *options) short(text string, next []string) int {
 // whether it is switched on; "" if there is none or there are several.
 func complete(name string, sendPack bool) (full string, on bool) {
 	exists := func(n string) bool {
-		_, ok := known[n]
+		_, ok := knownOptions[n]
 		_, more := ofSendPack[n]
 		return ok || sendPack && more
 	}
@@ -174,7 +174,7 @@ func complete(name string, sendPack bool) (full string, on bool) {
 		return "--" + off, false
 	}
 	var found []string
-	for n := range known {
+	for n := range knownOptions {
 		for _, spelt := range []string{n, "--no-" + n[2:]} {
 			if strings.HasPrefix(spelt, name) && len(name) > 2 {
 				found = append(found, spelt)

@@ -41,9 +41,9 @@ type Update struct {
 	// To are the refs that it may be: names in full, in which * stands for any
 	// text. The other repository decides which one it is.
 	To []string
-	// May are refs that it is only if the other repository has them, and none of
+	// MayBe are refs that it is only if the other repository has them, and none of
 	// To: git completes a name that is not written in full.
-	May []string
+	MayBe []string
 	// Force: what is there is replaced whatever it is. Lease: only if it is what
 	// was last fetched.
 	Force, Lease bool
@@ -79,8 +79,8 @@ func (p *Push) Open(sub bool) {
 	}
 }
 
-// Place says which repository a command line is about, besides its directory.
-type Place struct {
+// Location says which repository a command line is about, besides its directory.
+type Location struct {
 	Dirs   []string // of -C, each relative to the one before
 	GitDir string   // of --git-dir; "" for the one that git finds
 }

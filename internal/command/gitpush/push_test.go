@@ -9,7 +9,7 @@ import (
 // What git makes of pushes is compared in internal/policy/facts, where there is a real
 // repository: testdata/pushes.txt there has the readings.
 
-func ordinary(Place) Repository { return Ordinary() }
+func ordinary(Location) Repository { return Ordinary() }
 
 func TestTheRepositoryIsOpenedForPushesOnly(t *testing.T) {
 	for line, want := range map[string]int{
@@ -17,7 +17,7 @@ func TestTheRepositoryIsOpenedForPushesOnly(t *testing.T) {
 		"push --unknown": 0, "http-push u": 0, "--exec-path=x push": 0,
 	} {
 		opened := 0
-		Read(strings.Fields(line), func(Place) Repository { opened++; return Ordinary() })
+		Read(strings.Fields(line), func(Location) Repository { opened++; return Ordinary() })
 		if opened != want {
 			t.Errorf("git %s: opened %d times, want %d", line, opened, want)
 		}
@@ -25,13 +25,13 @@ func TestTheRepositoryIsOpenedForPushesOnly(t *testing.T) {
 }
 
 func TestThePlaceIsTold(t *testing.T) {
-	Read(strings.Fields("-C a --no-pager -C b --git-dir=c push"), func(at Place) Repository {
+	Read(strings.Fields("-C a --no-pager -C b --git-dir=c push"), func(at Location) Repository {
 		if !slices.Equal(at.Dirs, []string{"a", "b"}) || at.GitDir != "c" {
 			t.Errorf("%+v", at)
 		}
 		return Repository{}
 	})
-	p := Read(strings.Fields("--git-dir=c -C a push"), func(Place) Repository { t.Error("it is opened"); return Ordinary() })
+	p := Read(strings.Fields("--git-dir=c -C a push"), func(Location) Repository { t.Error("it is opened"); return Ordinary() })
 	if !p.Is || p.Whole {
 		t.Errorf("%+v", p) // where c is depends on -C behind it
 	}
@@ -39,7 +39,7 @@ func TestThePlaceIsTold(t *testing.T) {
 
 // TestWhatIsNotKnownMayBeAnything: a push is never less than it could be.
 func TestWhatIsNotKnownMayBeAnything(t *testing.T) {
-	unknown := func(Place) Repository { return Repository{} }
+	unknown := func(Location) Repository { return Repository{} }
 	for _, line := range []string{"push", "push origin x:refs/heads/y", "send-pack r x", "push --new", "push -Z x", "subtree push x", "flow publish", "--what push", "http-push x y"} {
 		p := Read(strings.Fields(line), unknown)
 		if !p.Is || p.Whole || !p.Forces() || !p.Deletes() || !p.Implied || !p.Updates[0].MayMeet([]string{"refs/notes/x"}) || p.Updates[0].Within([]string{"refs/heads/*"}) {

@@ -7,7 +7,7 @@ import (
 
 // Read says what a command line of git would push. open reads the repository; it
 // is called at most once, and only for a push.
-func Read(args []string, open func(Place) Repository) Push {
+func Read(args []string, open func(Location) Repository) Push {
 	c := readCommand(args)
 	p := Push{Sub: c.sub, Is: c.pushes()}
 	if !p.Is {
@@ -23,7 +23,7 @@ func Read(args []string, open func(Place) Repository) Push {
 	if o.strange || o.stdin {
 		return p.anything()
 	}
-	repo := open(c.place)
+	repo := open(c.location)
 	if !repo.Known {
 		return p.anything()
 	}
@@ -47,7 +47,7 @@ func (p *Push) anything() Push {
 
 // command is a command line of git up to its subcommand.
 type command struct {
-	place    Place
+	location Location
 	settings settings // of -c
 	sub      string
 	rest     []string
@@ -86,13 +86,13 @@ func (c *command) option(name, value string) {
 	switch name {
 	case "-C":
 		if value != "" {
-			c.place.Dirs = append(c.place.Dirs, value)
+			c.location.Dirs = append(c.location.Dirs, value)
 		}
-		c.strange = c.strange || c.place.GitDir != "" // it is relative to the directory so far
+		c.strange = c.strange || c.location.GitDir != "" // it is relative to the directory so far
 	case "-c":
 		c.settings = append(c.settings, settingOf(value))
 	case "--git-dir":
-		c.place.GitDir = value
+		c.location.GitDir = value
 		c.strange = c.strange || value == ""
 	}
 }
@@ -266,13 +266,13 @@ func (r *reader) add(u Update) {
 	u.Force, u.Lease = u.Force || o.force, u.Lease || o.lease
 	u.Delete = u.Delete || o.prune
 	if u.Force || u.Lease {
-		u.May = slices.Clone(u.May)
-		for _, name := range u.May {
+		u.MayBe = slices.Clone(u.MayBe)
+		for _, name := range u.MayBe {
 			if rest, ok := strings.CutPrefix(name, mayTag); ok {
-				u.May = append(u.May, tags+rest)
+				u.MayBe = append(u.MayBe, tags+rest)
 			}
 		}
 	}
-	u.May = slices.DeleteFunc(u.May, func(name string) bool { return strings.HasPrefix(name, mayTag) })
+	u.MayBe = slices.DeleteFunc(u.MayBe, func(name string) bool { return strings.HasPrefix(name, mayTag) })
 	r.push.Updates = append(r.push.Updates, u)
 }

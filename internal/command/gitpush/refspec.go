@@ -100,12 +100,12 @@ func (r *reader) to(name string, from source) Update {
 	case name == "HEAD" || name == "":
 		return everything
 	}
-	u := Update{To: []string{branches + name}, May: []string{"refs/" + name, "refs/remotes/" + name, "refs/remotes/" + name + "/HEAD"}}
+	u := Update{To: []string{branches + name}, MayBe: []string{"refs/" + name, "refs/remotes/" + name, "refs/remotes/" + name + "/HEAD"}}
 	switch from {
 	case branchSource:
-		u.May = append(u.May, mayTag+name)
+		u.MayBe = append(u.MayBe, mayTag+name)
 	case removal:
-		u.May = append(u.May, tags+name)
+		u.MayBe = append(u.MayBe, tags+name)
 	default:
 		u.To = append(u.To, tags+name)
 	}

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// found are the refs of the repository that a name may mean:
+// refsNamed are the refs of the repository that a name may mean:
 // count_refspec_match of remote.c.
-func (r *reader) found(name string) (refs []string, known bool) {
+func (r *reader) refsNamed(name string) (refs []string, known bool) {
 	follow := func(ref string) bool {
 		to, ok := r.follow(ref)
 		known = known && ok
@@ -44,7 +44,7 @@ func (r *reader) kind(name string) source {
 	if name == "HEAD" || name == "@" {
 		name = "HEAD"
 	}
-	refs, known := r.found(name)
+	refs, known := r.refsNamed(name)
 	switch {
 	case !known:
 		return unknownSource
@@ -65,7 +65,7 @@ func (r *reader) kind(name string) source {
 // give it one (refspec_append_mapped of builtin/push.c).
 func (r *reader) mapped(name string) {
 	r.push.Implied = true
-	refs, known := r.found(name)
+	refs, known := r.refsNamed(name)
 	if !known {
 		r.lost = true
 		return
@@ -125,7 +125,7 @@ func (r *reader) source(name string, force bool) {
 	if name == "@" {
 		name = "HEAD"
 	}
-	refs, known := r.found(name)
+	refs, known := r.refsNamed(name)
 	u := Update{Force: force}
 	for _, ref := range refs {
 		to, ok := r.follow(ref)

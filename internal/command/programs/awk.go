@@ -18,7 +18,7 @@ func awkStarts(text string) string { return awkReads(text, awkRegexp) }
 func awkPieceStarts(text string) string { return awkReads(text, awkEither) }
 
 func awkReads(text string, slash awkSlash) string {
-	r := awkReader{text: text, ways: 1}
+	r := awkReader{text: text, branches: 1}
 	found, read := r.from(0, slash)
 	switch {
 	case found != "":
@@ -30,12 +30,12 @@ func awkReads(text string, slash awkSlash) string {
 }
 
 type awkReader struct {
-	text string
-	ways int // how many ways are read so far
+	text     string
+	branches int // how many ways are read so far
 }
 
-// awkMaxWays bounds the work: every slash can double it.
-const awkMaxWays = 64
+// awkMaxBranches bounds the work: every slash can double it.
+const awkMaxBranches = 64
 
 // awkSlash says what a slash at some place is.
 type awkSlash int
@@ -92,7 +92,7 @@ func (r *awkReader) from(i int, slash awkSlash) (found string, read bool) {
 
 // slash reads on behind a slash, in every way that is possible there.
 func (r *awkReader) slash(i int, is awkSlash) (found string, read bool) {
-	if r.ways++; r.ways > awkMaxWays {
+	if r.branches++; r.branches > awkMaxBranches {
 		return cut(r.text[i:]), true
 	}
 	end, ok, plain := r.regexp(i)

@@ -121,7 +121,7 @@ func (r *reader) apply(name string, o Option, value string, glued bool) (done bo
 		}
 		value = r.args[r.at]
 	}
-	r.seen = append(r.seen, name)
+	r.seenOptions = append(r.seenOptions, name)
 	r.text[r.at] = r.text[r.at] || isText
 	r.do(name, o, value, glued)
 	if o.Kind == Module {

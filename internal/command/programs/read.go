@@ -56,15 +56,15 @@ type Start struct {
 	Options            []string // those of them that may be replaced by options
 }
 
-// Place says where arguments stand in the whole command: from an index on, or
+// Position says where arguments stand in the whole command: from an index on, or
 // all of them in the argument with that index.
-type Place struct {
+type Position struct {
 	Index int
 	InOne bool
 }
 
 // Of returns the index of the ith argument.
-func (p Place) Of(i int) int {
+func (p Position) Of(i int) int {
 	if p.InOne {
 		return p.Index
 	}
@@ -74,7 +74,7 @@ func (p Place) Of(i int) int {
 // Read reads what a program does with args, which stand at a place. In a
 // program that is not in the table, only values of the options of "*" can be
 // text.
-func Read(name string, args []string, at Place) Reading {
+func Read(name string, args []string, at Position) Reading {
 	table := Versioned(name)
 	if table == nil {
 		table = &Program{}
@@ -103,22 +103,22 @@ type reader struct {
 	*Program
 	by   string // the program, and its subcommand
 	args []string
-	base Place
+	base Position
 	text []bool
 	at   int
 
-	out       Reading
-	skip      int // operands that still come before the command
-	options   bool
-	asIs      bool // not joined
-	ended     bool // no command is started
-	commanded bool // an option contained the command
-	moved     bool
-	holes     []string
-	doubtful  int      // an argument that is either an option or the value of one
-	valueAt   int      // an argument that may be the value of an unknown option
-	seen      []string // options so far
-	operands  []operand
+	out         Reading
+	skip        int // operands that still come before the command
+	options     bool
+	asIs        bool // not joined
+	ended       bool // no command is started
+	commanded   bool // an option contained the command
+	moved       bool
+	holes       []string
+	doubtful    int      // an argument that is either an option or the value of one
+	valueAt     int      // an argument that may be the value of an unknown option
+	seenOptions []string // options so far
+	operands    []operand
 }
 
 // operand is an argument that is not an option, and its index in args.
@@ -127,7 +127,7 @@ type operand struct {
 	at   int
 }
 
-func newReader(p *Program, by string, args []string, base Place, text []bool) *reader {
+func newReader(p *Program, by string, args []string, base Position, text []bool) *reader {
 	r := &reader{Program: p, by: by, args: args, base: base, text: text, options: true, doubtful: -1, valueAt: -1}
 	if p.Wraps != nil {
 		r.skip = p.Wraps.After
@@ -225,7 +225,7 @@ func (r *reader) subcommand(arg string) {
 	}
 	merged.Shells = r.Shells
 	merged.Style.Single = merged.Style.Single || r.Style.Single
-	rest := newReader(&merged, r.by+" "+arg, r.args[r.at+1:], Place{r.base.Of(r.at + 1), r.base.InOne}, r.text[r.at+1:])
+	rest := newReader(&merged, r.by+" "+arg, r.args[r.at+1:], Position{r.base.Of(r.at + 1), r.base.InOne}, r.text[r.at+1:])
 	rest.read()
 	r.out.Acts = append(r.out.Acts, rest.out.Acts...)
 	r.out.Bare = rest.out.Bare
@@ -271,7 +271,7 @@ func (r *reader) innerOf(name string, at int) {
 	if table == nil {
 		table = &Program{}
 	}
-	newReader(table, name, r.args[at:], Place{}, r.text[at:]).read()
+	newReader(table, name, r.args[at:], Position{}, r.text[at:]).read()
 }
 
 func (r *reader) appends() bool { return r.Wraps != nil && r.Wraps.Appends }
@@ -296,15 +296,15 @@ func (r *reader) finish() {
 func (r *reader) textOperands() {
 	o := &r.Operands
 	for i, operand := range r.operands {
-		if o.Text || o.FirstText && i == 0 && !r.given(o.TextNot) {
+		if o.Text || o.FirstText && i == 0 && !r.hasOption(o.TextNot) {
 			r.text[operand.at] = true
 		}
 	}
 }
 
-// given reports whether one of these options was there.
-func (r *reader) given(options []string) bool {
-	return slices.ContainsFunc(options, func(o string) bool { return slices.Contains(r.seen, o) })
+// hasOption reports whether one of these options was there.
+func (r *reader) hasOption(options []string) bool {
+	return slices.ContainsFunc(options, func(o string) bool { return slices.Contains(r.seenOptions, o) })
 }
 
 // finishOperands judges the operands.
@@ -321,7 +321,7 @@ func (r *reader) finishOperands() {
 				r.refuse(operand.text, "it makes "+r.by+" start something", operand.at)
 			}
 		}
-		if o.Code != "" && !r.given(o.CodeNot) && (o.EachCode || i == 0) {
+		if o.Code != "" && !r.hasOption(o.CodeNot) && (o.EachCode || i == 0) {
 			r.act(Act{Does: RunsCode, Text: operand.text, Of: o.Code}, r.by, operand.at)
 		}
 		if o.Line {

@@ -54,7 +54,7 @@ func TestWhatArgumentsComeTo(t *testing.T) {
 		t.Run(c.says, func(t *testing.T) {
 			words := strings.Fields(c.line)
 			var got []string
-			for _, a := range programs.Read(words[0], words[1:], programs.Place{}).Acts {
+			for _, a := range programs.Read(words[0], words[1:], programs.Position{}).Acts {
 				text := a.Text
 				if a.Does == programs.Starts {
 					text = strings.Join(a.Words, " ")
@@ -114,7 +114,7 @@ func TestWhereTextStands(t *testing.T) {
 	} {
 		words := strings.Fields(line)
 		var got strings.Builder
-		for _, is := range programs.Read(words[0], words[1:], programs.Place{}).Text {
+		for _, is := range programs.Read(words[0], words[1:], programs.Position{}).Text {
 			got.WriteByte(map[bool]byte{true: 'T', false: '.'}[is])
 		}
 		if got.String() != want {
@@ -130,7 +130,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		words := strings.Split(text, "\n")
-		r := programs.Read(words[0], words[1:], programs.Place{})
+		r := programs.Read(words[0], words[1:], programs.Position{})
 		if len(r.Text) != len(words)-1 {
 			t.Errorf("%q: %d marks", words, len(r.Text))
 		}

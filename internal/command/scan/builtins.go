@@ -22,7 +22,7 @@ func setOf(words string) map[string]bool {
 }
 
 // effect notes what a command may do to the shell that runs it.
-func (w *walker) effect(s *state, f *found) {
+func (w *walker) effect(s *state, f *resolvedName) {
 	args := f.args[1:]
 	switch {
 	case f.replaces:
@@ -123,7 +123,7 @@ func (s *state) leaves(name string, args []*syntax.Word) {
 		s.ends(name + " before it may end the script")
 	}
 	if s.loops > 0 {
-		note(&s.broke, name+" before it leaves the loop")
+		note(&s.loopEnded, name+" before it leaves the loop")
 	}
 }
 
@@ -327,6 +327,6 @@ func (w *walker) textAt(s *state, at syntax.Pos, text, why string) {
 	}
 	inner := walker{source: text, base: &at, depth: w.depth + 1}
 	inner.stmts(s.fork(), script.File.Stmts, why)
-	w.known.Commands = append(w.known.Commands, inner.known.Commands...)
-	w.known.Writes = append(w.known.Writes, inner.known.Writes...)
+	w.analysis.Commands = append(w.analysis.Commands, inner.analysis.Commands...)
+	w.analysis.Writes = append(w.analysis.Writes, inner.analysis.Writes...)
 }

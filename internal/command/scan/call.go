@@ -16,21 +16,21 @@ func (w *walker) call(s *state, c *syntax.CallExpr, redirs []*syntax.Redirect, a
 	w.redirects(s, redirs, around)
 	reached := s.unreached(around)
 	if len(c.Args) == 0 {
-		w.known.Writes = append(w.known.Writes, w.writes(redirs, reached)...)
+		w.analysis.Writes = append(w.analysis.Writes, w.writes(redirs, reached)...)
 		if !silent(c, redirs) {
 			s.noisy()
 		}
 		return
 	}
 	x := Command{Opens: opens(redirs), Moved: s.moved, Sets: len(c.Assigns) > 0, Writes: w.writes(redirs, reached)}
-	x.Line, x.Column = w.place(c.Args[0].Pos())
+	x.Line, x.Column = w.position(c.Args[0].Pos())
 	f := w.find(s, c.Args)
 	x.Kind, x.Words, x.Why = f.kind, w.words(f.args), reached
 	if x.Kind == Program {
 		x.Why = f.uncertain(s, reached)
 		x.Certain = x.Why == ""
 	}
-	w.known.Commands = append(w.known.Commands, x)
+	w.analysis.Commands = append(w.analysis.Commands, x)
 	w.effect(s, &f)
 	if !silent(c, redirs) {
 		s.noisy()
@@ -62,8 +62,8 @@ func (w *walker) words(args []*syntax.Word) []Word {
 	return out
 }
 
-// found is a command with what its name leads to.
-type found struct {
+// resolvedName is a command with what its name leads to.
+type resolvedName struct {
 	kind Kind
 	name string         // "" if it is not known
 	args []*syntax.Word // without what stands before the name
@@ -75,8 +75,8 @@ type found struct {
 }
 
 // find looks a name up as Bash does: functions, builtins, programs.
-func (w *walker) find(s *state, args []*syntax.Word) found {
-	f := found{args: args}
+func (w *walker) find(s *state, args []*syntax.Word) resolvedName {
+	f := resolvedName{args: args}
 	plain := true // functions count
 	for {
 		name, known := literal(f.args[0])
@@ -130,7 +130,7 @@ func (w *walker) find(s *state, args []*syntax.Word) found {
 
 // afterCommand returns the words behind "command" and its options, none if it
 // starts nothing.
-func (w *walker) afterCommand(f *found, args []*syntax.Word) []*syntax.Word {
+func (w *walker) afterCommand(f *resolvedName, args []*syntax.Word) []*syntax.Word {
 	for len(args) > 0 {
 		option, known := literal(args[0])
 		switch {
@@ -151,7 +151,7 @@ func (w *walker) afterCommand(f *found, args []*syntax.Word) []*syntax.Word {
 }
 
 // afterExec returns the words behind "exec" and its options.
-func (w *walker) afterExec(f *found, args []*syntax.Word) []*syntax.Word {
+func (w *walker) afterExec(f *resolvedName, args []*syntax.Word) []*syntax.Word {
 	for len(args) > 0 {
 		option, known := literal(args[0])
 		switch {
@@ -243,7 +243,7 @@ func hasSlash(n *syntax.Word) bool {
 }
 
 // uncertain says why a program is not certain to be started with its words.
-func (f *found) uncertain(s *state, reached string) string {
+func (f *resolvedName) uncertain(s *state, reached string) string {
 	slash := strings.Contains(f.name, "/")
 	switch {
 	case reached != "":

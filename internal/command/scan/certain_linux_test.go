@@ -113,7 +113,7 @@ func (b *bashRuns) compare(t testing.TB, script string) int {
 		return 0
 	}
 	var want []string
-	for _, c := range s.Known(Before{}).Commands {
+	for _, c := range s.Analyze(ShellState{}).Commands {
 		words, ok := c.Literal()
 		if c.Certain && ok && !c.Opens && isStub(words[0]) {
 			words[0] = filepath.Base(words[0])

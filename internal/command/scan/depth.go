@@ -29,15 +29,15 @@ func tooDeep(text string) *Fault {
 }
 
 // depth counts how deep parts of a script lie within each other.
-type depth struct{ now int }
+type depth struct{ level int }
 
 // enter returns a fault if a part lies too deep; a nil node is the way back.
 func (d *depth) enter(n syntax.Node) *Fault {
 	if n == nil {
-		d.now--
+		d.level--
 		return nil
 	}
-	if d.now++; d.now > maxDepth*10 { // a part of a script is about ten nodes
+	if d.level++; d.level > maxDepth*10 { // a part of a script is about ten nodes
 		return fault(n.Pos(), "Split the script.", "parts of the script lie more than %d deep within each other", maxDepth)
 	}
 	return nil

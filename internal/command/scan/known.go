@@ -81,9 +81,9 @@ func (c *Command) Literal() ([]string, bool) {
 	return words, len(words) > 0
 }
 
-// Before is what earlier scripts have left in the shell that runs a script. The
+// ShellState is what earlier scripts have left in the shell that runs a script. The
 // zero Before is a new shell.
-type Before struct {
+type ShellState struct {
 	// Functions are those that the shell has.
 	Functions []string
 	// Anything: they may have changed anything else: options, aliases, readonly
@@ -91,8 +91,8 @@ type Before struct {
 	Anything bool
 }
 
-// Known is what is known of a script before it runs.
-type Known struct {
+// Analysis is what is known of a script before it runs.
+type Analysis struct {
 	// Commands are the simple commands in the order in which they stand, also
 	// those in substitutions, in functions and in text for eval and trap that is
 	// literal.
@@ -102,10 +102,10 @@ type Known struct {
 	Writes []Write
 }
 
-// Known returns what is known of a script before it runs. What it calls certain
+// Analyze returns what is known of a script before it runs. What it calls certain
 // is so in Bash, whatever the programs of the script do, unless they or others
 // end the shell from outside.
-func (s *Script) Known(b Before) Known {
+func (s *Script) Analyze(b ShellState) Analysis {
 	w := walker{source: s.Text}
 	st := &state{}
 	for _, name := range b.Functions {
@@ -118,7 +118,7 @@ func (s *Script) Known(b Before) Known {
 		st.ends(why)
 	}
 	w.stmts(st, s.File.Stmts, "")
-	return w.known
+	return w.analysis
 }
 
 // unlike says why Bash may read another script than was parsed here.
@@ -217,13 +217,13 @@ func endsEarly(r *syntax.Redirect, source string) bool {
 
 // walker goes through a script in the order in which Bash does.
 type walker struct {
-	source string
-	base   *syntax.Pos // where the text of an eval or a trap stands; nil in the script itself
-	depth  int         // of such texts
-	known  Known
+	source   string
+	base     *syntax.Pos // where the text of an eval or a trap stands; nil in the script itself
+	depth    int         // of such texts
+	analysis Analysis
 }
 
-func (w *walker) place(at syntax.Pos) (line, column int) {
+func (w *walker) position(at syntax.Pos) (line, column int) {
 	if w.base != nil {
 		at = *w.base
 	}
@@ -252,7 +252,7 @@ func (w *walker) writes(list []*syntax.Redirect, unreached string) []Write {
 	var out []Write
 	for _, r := range list {
 		if opensForWriting(r) {
-			line, column := w.place(r.Pos())
+			line, column := w.position(r.Pos())
 			out = append(out, Write{line, column, w.word(r.Word), unreached == ""})
 		}
 	}

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// told writes the programs of a script: + if certain, - if not, ? for a word that
+// describe writes the programs of a script: + if certain, - if not, ? for a word that
 // is not known.
-func told(t *testing.T, script string, b Before) []string {
+func describe(t *testing.T, script string, b ShellState) []string {
 	t.Helper()
 	s, err := Parse(script)
 	if err != nil {
 		t.Fatalf("%q: %v", script, err)
 	}
 	var out []string
-	for _, c := range s.Known(b).Commands {
+	for _, c := range s.Analyze(b).Commands {
 		if c.Kind == Builtin || c.Kind == Function {
 			continue
 		}
@@ -110,7 +110,7 @@ func TestWhatIsReached(t *testing.T) {
 		if s, err := Parse(script); err != nil || s == nil {
 			continue // what is refused has no commands
 		}
-		if got := strings.Join(told(t, script, Before{}), " "); got != want {
+		if got := strings.Join(describe(t, script, ShellState{}), " "); got != want {
 			t.Errorf("%q:\n got %s\nwant %s", script, got, want)
 		}
 	}
@@ -156,17 +156,17 @@ func TestWhatANameMeans(t *testing.T) {
 		if _, err := Parse(script); err != nil {
 			continue
 		}
-		if got := strings.Join(told(t, script, Before{}), " "); got != want {
+		if got := strings.Join(describe(t, script, ShellState{}), " "); got != want {
 			t.Errorf("%q:\n got %s\nwant %s", script, got, want)
 		}
 	}
 }
 
 func TestEarlierScriptsCount(t *testing.T) {
-	if got := told(t, "a; b", Before{Functions: []string{"a"}}); !slices.Equal(got, []string{"-b"}) {
+	if got := describe(t, "a; b", ShellState{Functions: []string{"a"}}); !slices.Equal(got, []string{"-b"}) {
 		t.Errorf("a function of the session: %q", got)
 	}
-	if got := told(t, "/bin/a; command b", Before{Anything: true}); !slices.Equal(got, []string{"-/bin/a", "-b"}) {
+	if got := describe(t, "/bin/a; command b", ShellState{Anything: true}); !slices.Equal(got, []string{"-/bin/a", "-b"}) {
 		t.Errorf("anything: %q", got)
 	}
 }
@@ -192,7 +192,7 @@ func TestWordsAreKnownWithTheirQuotesRemoved(t *testing.T) {
 			t.Errorf("%s: %v", c[0], err)
 			continue
 		}
-		cmds := s.Known(Before{}).Commands
+		cmds := s.Analyze(ShellState{}).Commands
 		w := cmds[len(cmds)-1].Words[1]
 		if got := w.Text; w.Known != (c[1] != "?") && c[0] != "?" || w.Known && got != c[1] {
 			t.Errorf("%s: %q, known %v, want %q", c[0], got, w.Known, c[1])
@@ -205,7 +205,7 @@ func TestPlacesAndFilesAreTold(t *testing.T) {
 	if err != nil {
 		t.Skipf("a construct of this script is refused: %v", err)
 	}
-	k := s.Known(Before{})
+	k := s.Analyze(ShellState{})
 	var got []string
 	for _, c := range k.Commands {
 		var line strings.Builder
@@ -242,7 +242,7 @@ func TestAnySizeOfScriptIsWalked(t *testing.T) {
 			t.Logf("%s: %v", says, err)
 			continue
 		}
-		if n := len(s.Known(Before{}).Commands); n == 0 {
+		if n := len(s.Analyze(ShellState{}).Commands); n == 0 {
 			t.Errorf("%s: no command", says)
 		}
 	}
@@ -257,7 +257,7 @@ func FuzzKnown(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, c := range s.Known(Before{}).Commands {
+		for _, c := range s.Analyze(ShellState{}).Commands {
 			if len(c.Words) == 0 || c.Line < 1 || c.Certain && (c.Why != "" || !c.Words[0].Known || c.Kind != Program) {
 				t.Errorf("%+v", c)
 			}

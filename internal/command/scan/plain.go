@@ -22,8 +22,8 @@ type Step struct {
 	Reads, Writes []string
 }
 
-// mostDirs bounds in how many directories a command may be.
-const mostDirs = 8
+// maxDirs bounds in how many directories a command may be.
+const maxDirs = 8
 
 // Plain returns all that a script does, if its text tells: each command with all
 // its words, the files that are opened, and the directories, beginning at dir.
@@ -56,7 +56,7 @@ func (p *plain) stmts(list []*syntax.Stmt, in []string) (out []string, err error
 		if in, _, err = p.stmt(st, in); err != nil {
 			return nil, err
 		}
-		if len(in) > mostDirs {
+		if len(in) > maxDirs {
 			return nil, vague(st, "the directory behind many cd")
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"tipstaff/internal/command/scan"
 )
 
-// told is what a plain script tells, one command a line: its words, its
+// describe is what a plain script tells, one command a line: its words, its
 // directories, what it opens.
-func told(t *testing.T, text string) string {
+func describe(t *testing.T, text string) string {
 	t.Helper()
 	s, err := scan.Parse(text)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestAPlainScriptTellsAllThatItDoes(t *testing.T) {
 		"command -v git":                      "(command|-v|git in /w)",
 		"ls &":                                "ls in /w",
 	} {
-		if got := told(t, text); got != want {
+		if got := describe(t, text); got != want {
 			t.Errorf("%q\n got %s\nwant %s", text, got, want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestWhatTheTextDoesNotTellIsNotPlain(t *testing.T) {
 		"cd", "cd -", "cd -P a", "cd $x", "cd a b", "pushd a", "ls > $x", "ls 3> a", "ls <> a", "ls >&a", "ls {fd}> a", "exec 3<a",
 		"=ls", "ls =rm", "%1", "fg", "'' x", "a=b=c", "exit $x", "cd a; cd b; cd c; cd d; ls", "ls\r\n",
 	} {
-		if got := told(t, text); got != "unread" && !strings.HasPrefix(got, "vague: ") {
+		if got := describe(t, text); got != "unread" && !strings.HasPrefix(got, "vague: ") {
 			t.Errorf("%q is taken for plain: %s", text, got)
 		}
 	}

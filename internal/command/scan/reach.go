@@ -54,7 +54,7 @@ func succeeds(st *syntax.Stmt) bool {
 // compound walks everything but simple commands: first the redirections, which
 // are opened before anything in it runs.
 func (w *walker) compound(s *state, st *syntax.Stmt, around string) {
-	w.known.Writes = append(w.known.Writes, w.writes(st.Redirs, s.unreached(around))...)
+	w.analysis.Writes = append(w.analysis.Writes, w.writes(st.Redirs, s.unreached(around))...)
 	sure := w.redirects(s, st.Redirs, around)
 	if !sure {
 		s.noisy()
@@ -153,7 +153,7 @@ func (w *walker) loop(s *state, body func()) {
 	body()
 	s.loops--
 	if s.loops == 0 {
-		s.broke = ""
+		s.loopEnded = ""
 	}
 }
 

@@ -7,15 +7,15 @@ import "strings"
 type state struct {
 	parent *state // the shell that made this one by fork
 
-	left    string // why what follows may not be reached
-	broke   string // the same, up to the end of the outermost loop
-	loops   int    // that are around it
-	changed string // why any name may mean something else
-	path    string // why a name without a slash may mean another program
-	moved   bool   // the directory may be another
-	errexit bool   // set -e may be on
-	nounset bool   // set -u may be on
-	locked  bool   // variables may be readonly
+	unreachable string // why what follows may not be reached
+	loopEnded   string // the same, up to the end of the outermost loop
+	loops       int    // that are around it
+	changed     string // why any name may mean something else
+	path        string // why a name without a slash may mean another program
+	moved       bool   // the directory may be another
+	errexit     bool   // set -e may be on
+	nounset     bool   // set -u may be on
+	locked      bool   // variables may be readonly
 	// piped: what the shell itself writes may end it, because the reader may be
 	// gone.
 	piped bool
@@ -39,7 +39,7 @@ func (s *state) forkPiped() *state {
 }
 
 // ends notes why what follows may not be reached.
-func (s *state) ends(why string) { note(&s.left, why) }
+func (s *state) ends(why string) { note(&s.unreachable, why) }
 
 // killed notes that this shell or those around it may have been ended from
 // inside.
@@ -52,7 +52,7 @@ func (s *state) killed() {
 // unsure notes why nothing is certain of what follows: what its names mean, in
 // which directory it runs, and whether it is reached.
 func (s *state) unsure(why string) {
-	note(&s.left, why)
+	note(&s.unreachable, why)
 	note(&s.changed, why)
 	s.moved = true
 }
@@ -88,7 +88,7 @@ func (s *state) isFunction(name string) bool {
 // unreached says why a command may not be reached, "" if it is certain to be.
 // around is what the commands around it say.
 func (s *state) unreached(around string) string {
-	for _, why := range []string{around, s.left, s.broke} {
+	for _, why := range []string{around, s.unreachable, s.loopEnded} {
 		if why != "" {
 			return why
 		}

@@ -10,7 +10,7 @@ import (
 // closed is a gate that lets nothing be read again.
 type closed struct{}
 
-func (closed) May(...string) bool { return false }
+func (closed) MayReread(...string) bool { return false }
 
 // TestFilesThatACommandMayHaveChangedAreReadWhenAPersonSaysSo and not with the
 // request that comes next.

@@ -48,7 +48,7 @@ func (s stamp) same(o stamp) bool {
 // Changes says whether changed files may be read again. They may not where a
 // command may have changed them.
 type Changes interface {
-	May(paths ...string) bool
+	MayReread(paths ...string) bool
 }
 
 // watch loads the value for the first time; files that cannot be used are an
@@ -68,7 +68,7 @@ func (w *watched[T]) current() T {
 	defer w.mu.Unlock()
 	now := w.stamps()
 	changed := !sameStamps(w.seen, now)
-	if !changed && w.sure || w.gate != nil && !w.gate.May(w.paths...) {
+	if !changed && w.sure || w.gate != nil && !w.gate.MayReread(w.paths...) {
 		return w.value
 	}
 	return w.read(now, changed)

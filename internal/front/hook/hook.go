@@ -22,7 +22,7 @@ import (
 
 // Road judges and records: internal/monitor.
 type Road interface {
-	Judge(ctx context.Context, req tipstaff.Request, narrow func(*policy.Whole)) (policy.Whole, error)
+	Judge(ctx context.Context, req tipstaff.Request, narrow func(*policy.ScriptDecision)) (policy.ScriptDecision, error)
 	Report(req tipstaff.Request, said audit.Reported) error
 }
 
@@ -116,7 +116,7 @@ func (h *Hook) Decide(ctx context.Context, a Asked) Answer {
 	if err := h.sound(a); err != nil {
 		return Denied(err)
 	}
-	whole, err := h.Road.Judge(ctx, h.request(a), func(w *policy.Whole) { h.narrow(w, a) })
+	whole, err := h.Road.Judge(ctx, h.request(a), func(w *policy.ScriptDecision) { h.narrow(w, a) })
 	if err != nil {
 		e := tipstaff.AsError(err)
 		return Denied(fmt.Errorf("%s %s", e.Msg, strings.TrimSuffix(e.Hint, ".")))

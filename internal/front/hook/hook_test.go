@@ -15,13 +15,13 @@ import (
 
 // road judges every line as whole says, and keeps what it is told.
 type road struct {
-	whole    policy.Whole
+	whole    policy.ScriptDecision
 	err      error
 	asked    tipstaff.Request
 	reported []audit.Reported
 }
 
-func (r *road) Judge(_ context.Context, req tipstaff.Request, narrow func(*policy.Whole)) (policy.Whole, error) {
+func (r *road) Judge(_ context.Context, req tipstaff.Request, narrow func(*policy.ScriptDecision)) (policy.ScriptDecision, error) {
 	r.asked = req
 	w := r.whole
 	narrow(&w)
@@ -45,29 +45,29 @@ func question(t *testing.T, text string) Asked {
 const base = `{"session_id": "s", "cwd": "/", "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls", "timeout": 5000}}`
 
 func TestAnAnswerIsWhatThePolicySays(t *testing.T) {
-	refused := policy.Whole{Findings: []policy.Finding{{Rule: "r", Effect: policy.Deny, Msg: "no", Hint: "Do this."}}}
-	asks := policy.Whole{Findings: []policy.Finding{{Rule: "r", Effect: policy.Ask, Msg: "perhaps"}}}
-	elsewhere := policy.Whole{Programs: map[string]string{"ls": "/nowhere/ls"}}
-	outside := policy.Whole{Outside: []policy.Named{{Path: "/etc"}}}
+	refused := policy.ScriptDecision{Findings: []policy.Finding{{Rule: "r", Effect: policy.Deny, Msg: "no", Hint: "Do this."}}}
+	asks := policy.ScriptDecision{Findings: []policy.Finding{{Rule: "r", Effect: policy.Ask, Msg: "perhaps"}}}
+	elsewhere := policy.ScriptDecision{Programs: map[string]string{"ls": "/nowhere/ls"}}
+	outside := policy.ScriptDecision{Outside: []policy.NamedPath{{Path: "/etc"}}}
 	for _, c := range []struct {
 		says     string
-		whole    policy.Whole
+		whole    policy.ScriptDecision
 		question string
 		want     string
 	}{
-		{"an allowed line", policy.Whole{}, base, "allow"},
+		{"an allowed line", policy.ScriptDecision{}, base, "allow"},
 		{"a refused one", refused, base, "deny"},
 		{"one for a person", asks, base, "ask"},
 		{"one for a person where none is asked", asks, strings.Replace(base, "default", "bypassPermissions", 1), "deny"},
 		{"a mode that is not known", asks, strings.Replace(base, "default", "new", 1), "deny"},
 		{"no mode", asks, strings.Replace(base, `"permission_mode": "default", `, "", 1), "deny"},
-		{"an allowed line in any mode", policy.Whole{}, strings.Replace(base, "default", "bypassPermissions", 1), "allow"},
+		{"an allowed line in any mode", policy.ScriptDecision{}, strings.Replace(base, "default", "bypassPermissions", 1), "allow"},
 		{"a program that the client finds elsewhere", elsewhere, base, "ask"},
-		{"another tool", policy.Whole{}, strings.Replace(base, "Bash", "Task", 1), "deny"},
-		{"PowerShell", policy.Whole{}, strings.Replace(base, "Bash", "PowerShell", 1), "deny"},
-		{"a directory that is not told", policy.Whole{}, strings.Replace(base, `"/"`, `""`, 1), "deny"},
-		{"no command", policy.Whole{}, strings.Replace(base, `"ls"`, `""`, 1), "deny"},
-		{"the client's sandbox switched off", policy.Whole{}, strings.Replace(base, `"ls"`, `"ls", "dangerouslyDisableSandbox": true`, 1), "ask"},
+		{"another tool", policy.ScriptDecision{}, strings.Replace(base, "Bash", "Task", 1), "deny"},
+		{"PowerShell", policy.ScriptDecision{}, strings.Replace(base, "Bash", "PowerShell", 1), "deny"},
+		{"a directory that is not told", policy.ScriptDecision{}, strings.Replace(base, `"/"`, `""`, 1), "deny"},
+		{"no command", policy.ScriptDecision{}, strings.Replace(base, `"ls"`, `""`, 1), "deny"},
+		{"the client's sandbox switched off", policy.ScriptDecision{}, strings.Replace(base, `"ls"`, `"ls", "dangerouslyDisableSandbox": true`, 1), "ask"},
 		{"a path outside of the project", outside, strings.Replace(base, `"cwd": "/"`, `"cwd": "/usr"`, 1), "ask"},
 		{"the same path inside", outside, base, "allow"},
 	} {
@@ -161,7 +161,7 @@ func TestPathsOutsideOfTheProjectAreAsked(t *testing.T) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(project, path)
 		}
-		w := policy.Whole{Outside: []policy.Named{{Path: path, Write: c.write}}}
+		w := policy.ScriptDecision{Outside: []policy.NamedPath{{Path: path, Write: c.write}}}
 		(&Hook{Project: project}).narrow(&w, Asked{Dir: filepath.Join(project, "sub"), Mode: "default"})
 		rule := ""
 		if len(w.Findings) > 0 {

@@ -18,7 +18,7 @@ import (
 )
 
 // narrow adds what the machine and the client have to say to a decision.
-func (h *Hook) narrow(w *policy.Whole, a Asked) {
+func (h *Hook) narrow(w *policy.ScriptDecision, a Asked) {
 	h.outside(w, a)
 	h.otherPrograms(w)
 	if a.Input.Unsandbox && w.Effect() == policy.Allow {
@@ -45,7 +45,7 @@ func hasPerson(mode string) bool {
 // outside leaves files outside of the project to a person: no sandbox hides them
 // from the client's shell. So it does with files that are written and whose path
 // has a name with a dot in front, such as .git/hooks: they steer other programs.
-func (h *Hook) outside(w *policy.Whole, a Asked) {
+func (h *Hook) outside(w *policy.ScriptDecision, a Asked) {
 	project := canonical(cmp.Or(h.Project, a.Dir))
 	if !paths.Within(canonical(a.Dir), project) {
 		project = canonical(a.Dir)
@@ -95,7 +95,7 @@ func canonical(path string) string {
 
 // otherPrograms leaves a program to a person that the client's shell finds
 // elsewhere than the policy does.
-func (h *Hook) otherPrograms(w *policy.Whole) {
+func (h *Hook) otherPrograms(w *policy.ScriptDecision) {
 	for _, name := range slices.Sorted(maps.Keys(w.Programs)) {
 		if strings.ContainsRune(name, filepath.Separator) {
 			continue

@@ -34,8 +34,8 @@ func healthy() *Diagnosis {
 			Tier: "namespaces", Mode: "require", Profile: "workspace", Network: "on", Landlock: "Landlock ABI 7", Protection: "mounts",
 			Limits: &sandbox.LimitsStatus{Memory: "1 GiB", Processes: "100"},
 			Paths: profile.Paths{
-				Workspace: []string{"/w"}, Caches: []string{"/c"}, Hidden: []profile.Place{{Path: "/s", Why: "it is secret"}},
-				Pinned: []profile.Pin{{Place: profile.Place{Path: "/w/.git/hooks", Why: "git runs them"}}, {Place: profile.Place{Path: "/w", Why: "it stays"}, InPlace: true}},
+				Workspace: []string{"/w"}, Caches: []string{"/c"}, Hidden: []profile.Entry{{Path: "/s", Why: "it is secret"}},
+				Pinned: []profile.Pin{{Entry: profile.Entry{Path: "/w/.git/hooks", Why: "git runs them"}}, {Entry: profile.Entry{Path: "/w", Why: "it stays"}, InPlace: true}},
 			},
 		},
 		Record:  Record{Dir: "/a", Durability: "interval", Key: "key+1"},

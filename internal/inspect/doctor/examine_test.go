@@ -282,7 +282,7 @@ func TestFilesInTheOpenAreListed(t *testing.T) {
 	if list := ExposedOf(k, protected.Confinement{}); list == nil || len(list) > 0 || ExposedFindings(list) != nil {
 		t.Errorf("before commands may write there: %+v", list)
 	}
-	k.Opened([]string{dir}, false, protected.Confinement{})
+	k.AddWritable([]string{dir}, false, protected.Confinement{})
 	list := ExposedOf(k, protected.Confinement{})
 	if len(list) != 1 || list[0].File != filepath.Join(dir, "p.yaml") || list[0].Setting != "TIPSTAFF_CONFIG" || list[0].Why == "" {
 		t.Errorf("%+v", list)

@@ -14,7 +14,7 @@ type Exposed struct {
 
 // ExposedOf lists the files that a keeper finds exposed under the constraints
 // w. The list is empty and not nil if there are none.
-func ExposedOf(k *protected.Keeper, w protected.Confinement) []Exposed {
+func ExposedOf(k *protected.Registry, w protected.Confinement) []Exposed {
 	list := []Exposed{}
 	for _, e := range k.Exposed(w) {
 		list = append(list, Exposed{e.Path, e.Setting, e.Reason})

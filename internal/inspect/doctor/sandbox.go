@@ -93,7 +93,7 @@ func pathNotes(p *profile.Paths) []string {
 	}
 	for _, list := range []struct {
 		title  string
-		places []profile.Place
+		places []profile.Entry
 	}{{"missing", p.Missing}, {"hidden", p.Hidden}} {
 		for _, place := range list.places {
 			note(list.title, place.Path, place.Why)

@@ -72,7 +72,7 @@ func (x *Explainer) Decide(req tipstaff.Request) (*Decision, policy.Effect) {
 	if g, ok := d.Grant(); ok {
 		defer g.Close()
 	}
-	would := d.Would()
+	would := d.LaunchPreview()
 	e := &Decision{
 		Command: req.Argv, Effect: d.Effect.String(), Others: []Finding{}, File: would.File, Dir: would.Dir, Family: string(req.Family),
 		Who:    Caller{req.Origin.Agent, req.Origin.Task, req.Origin.Client, req.Origin.Principal},
@@ -131,7 +131,7 @@ func (x *Explainer) found(f policy.Finding) Finding {
 }
 
 // environmentOf lists the names of variables but not their values.
-func (x *Explainer) environmentOf(d *policy.Decision, w *policy.Would) Environment {
+func (x *Explainer) environmentOf(d *policy.Decision, w *policy.LaunchPreview) Environment {
 	e := Environment{Passed: w.Env, Dropped: d.Dropped}
 	for _, name := range x.Environment.Hidden() {
 		if !slices.Contains(w.Env, name) { // the command has a PWD of its own

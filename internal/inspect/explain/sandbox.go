@@ -16,7 +16,7 @@ type Sandbox struct {
 
 // sandboxOf makes a sandbox, as doctor does, with the constraints of the policy
 // file, and describes it.
-func (x *Explainer) sandboxOf(w *policy.Would) Sandbox {
+func (x *Explainer) sandboxOf(w *policy.LaunchPreview) Sandbox {
 	terms, err := run.Terms(w.Bounds, w.Credentials)
 	if err != nil {
 		return Sandbox{Error: err.Error()}

@@ -53,7 +53,7 @@ type Write struct {
 func (x *Explainer) Script(req tipstaff.Request) (*Script, policy.Effect) {
 	s := x.Policy.Survey(req, x.World)
 	effect := s.Script.Effect
-	if effect == policy.Allow && len(s.Script.Asked) > 0 {
+	if effect == policy.Allow && len(s.Script.Questions) > 0 {
 		effect = policy.Ask
 	}
 	e := &Script{
@@ -81,10 +81,10 @@ func (x *Explainer) Script(req tipstaff.Request) (*Script, policy.Effect) {
 	return e, effect
 }
 
-func (x *Explainer) command(c *policy.Surveyed) Command {
+func (x *Explainer) command(c *policy.SurveyedCommand) Command {
 	out := Command{
 		Line: c.Line, Column: c.Column, Kind: c.Kind.String(), Command: written(c.Words), Certain: c.Certain,
-		Later: c.Later, Writes: writes(c.Writes),
+		Later: c.Unknown, Writes: writes(c.Writes),
 	}
 	out.Words, _ = c.Literal()
 	if c.Decision == nil {

@@ -25,7 +25,7 @@ func (s *Store) wait(ctx context.Context, it *item, ask Ask) (policy.Approval, e
 	}()
 	select {
 	case r := <-got:
-		return s.heard(ctx, it, r.answer, r.err)
+		return s.handleReply(ctx, it, r.answer, r.err)
 	case <-it.done:
 		return s.close(it, policy.Expired)
 	case <-ctx.Done():
@@ -33,20 +33,20 @@ func (s *Store) wait(ctx context.Context, it *item, ask Ask) (policy.Approval, e
 	}
 }
 
-// heard handles what came back from the caller's end.
-func (s *Store) heard(ctx context.Context, it *item, a policy.Answer, err error) (policy.Approval, error) {
+// handleReply handles what came back from the caller's end.
+func (s *Store) handleReply(ctx context.Context, it *item, a policy.Answer, err error) (policy.Approval, error) {
 	var refusal *tipstaff.Error
 	switch {
 	case errors.As(err, &refusal): // the question could not be asked, and the client is not at fault
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.remove(it)
-		return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Unasked}, time.Time{}), refusal
+		return policy.NewApproval(it.q, policy.Verdict{Handle: it.q.Handle, Outcome: policy.Unasked}, time.Time{}), refusal
 	case errors.Is(err, ErrLater):
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		it.kind = handed
-		return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Pending}, time.Time{}), ErrLater
+		it.kind = byClient
+		return policy.NewApproval(it.q, policy.Verdict{Handle: it.q.Handle, Outcome: policy.Pending}, time.Time{}), ErrLater
 	case err != nil && ctx.Err() != nil:
 		return s.close(it, policy.Cancelled)
 	case err != nil && !time.Now().Before(it.q.Expires):
@@ -67,12 +67,12 @@ func (s *Store) hostInstead(it *item, cause error) (policy.Approval, error) {
 		s.mu.Unlock()
 		e := nobody(it.q)
 		e.Err = cause
-		return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Unasked}, time.Time{}), e
+		return policy.NewApproval(it.q, policy.Verdict{Handle: it.q.Handle, Outcome: policy.Unasked}, time.Time{}), e
 	}
 	s.mu.Lock()
-	it.kind = told
+	it.kind = byHandle
 	s.mu.Unlock()
-	return s.toldOf(it)
+	return s.pendingError(it)
 }
 
 // close ends the wait for a question, with its answer or, if there is none,
@@ -84,14 +84,14 @@ func (s *Store) close(it *item, otherwise policy.Outcome) (policy.Approval, erro
 		return s.settle(it)
 	}
 	s.remove(it)
-	w := policy.Word{Handle: it.q.Handle, Outcome: otherwise}
+	w := policy.Verdict{Handle: it.q.Handle, Outcome: otherwise}
 	return policy.NewApproval(it.q, w, time.Time{}), unanswered(it.q, otherwise)
 }
 
-// toldOf returns the error that gives the caller the handle of an open
+// pendingError returns the error that gives the caller the handle of an open
 // question.
-func (s *Store) toldOf(it *item) (policy.Approval, error) {
-	return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Pending}, time.Time{}), required(it.q)
+func (s *Store) pendingError(it *item) (policy.Approval, error) {
+	return policy.NewApproval(it.q, policy.Verdict{Handle: it.q.Handle, Outcome: policy.Pending}, time.Time{}), required(it.q)
 }
 
 // ErrNotOpen is the error for an answer that is too late or fits no question:
@@ -197,7 +197,7 @@ func required(q policy.Question) error {
 	}
 }
 
-func denied(q policy.Question, w policy.Word) error {
+func denied(q policy.Question, w policy.Verdict) error {
 	e := &tipstaff.Error{
 		Code: tipstaff.ApprovalDenied, Rule: "approval/denied",
 		Msg:     "A person was asked to allow this command and said no. Nothing ran.",

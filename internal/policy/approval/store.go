@@ -15,13 +15,13 @@ import (
 // Bounds of a store where its options set none.
 const (
 	DefaultWait = 2 * time.Minute
-	// mostOpen and mostOpenEach bound the questions that are open at once: in
+	// maxOpen and mostOpenEach bound the questions that are open at once: in
 	// all, and of one principal.
-	mostOpen     = 256
-	mostOpenEach = 32
-	// mostRemembered bounds how many approvals for sessions are kept; the
+	maxOpen     = 256
+	maxOpenEach = 32
+	// maxRemembered bounds how many approvals for sessions are kept; the
 	// oldest is dropped.
-	mostRemembered = 1024
+	maxRemembered = 1024
 	// rememberFor is how long "for this session" lasts at most.
 	rememberFor = 8 * time.Hour
 )
@@ -39,7 +39,7 @@ type Options struct {
 	Host func() bool
 	// OnLapse is told of a question that was handed to a client which never
 	// came back with an answer. It is called without locks and may be nil.
-	OnLapse func(q policy.Question, w policy.Word)
+	OnLapse func(q policy.Question, w policy.Verdict)
 }
 
 // Ask puts a question to the person at the caller's end. [ErrLater] says that
@@ -76,15 +76,15 @@ type item struct {
 type kind int
 
 const (
-	held   kind = iota // a call waits for it
-	handed             // a client carries the question and comes back with the answer
-	told               // a caller was told the handle, and the same call made again gets the answer
+	byCall   kind = iota // a call waits for it
+	byClient             // a client carries the question and comes back with the answer
+	byHandle             // a caller was told the handle, and the same call made again gets the answer
 )
 
 // memory is an approval for the rest of a session.
 type memory struct {
-	word  policy.Word
-	until time.Time
+	verdict policy.Verdict
+	until   time.Time
 }
 
 // Configure changes how long new questions stay open (0: DefaultWait), and
@@ -125,7 +125,7 @@ func (s *Store) Approve(ctx context.Context, q policy.Question, claim string, as
 		return approval, err
 	}
 	if ask == nil {
-		return s.toldOf(it)
+		return s.pendingError(it)
 	}
 	return s.wait(ctx, it, ask)
 }
@@ -140,20 +140,20 @@ func (s *Store) enter(q policy.Question, claim string, canAsk bool) (*item, poli
 		return nil, approval, err
 	}
 	if m, ok := s.remembered[q.Digest]; ok && now.Before(m.until) {
-		return nil, policy.NewApproval(q, m.word, m.until), nil
+		return nil, policy.NewApproval(q, m.verdict, m.until), nil
 	}
 	if refusal := s.cannotAsk(q, canAsk); refusal != nil {
-		return nil, policy.NewApproval(q, policy.Word{Outcome: policy.Unasked}, time.Time{}), refusal
+		return nil, policy.NewApproval(q, policy.Verdict{Outcome: policy.Unasked}, time.Time{}), refusal
 	}
 	if !canAsk {
 		for _, it := range s.open {
-			if it.kind == told && it.state == policy.Pending && it.q.Digest == q.Digest {
+			if it.kind == byHandle && it.state == policy.Pending && it.q.Digest == q.Digest {
 				return it, policy.Approval{}, nil
 			}
 		}
 	}
 	if full := s.full(q.Origin.Principal); full != nil {
-		return nil, policy.NewApproval(q, policy.Word{Outcome: policy.Unasked}, time.Time{}), full
+		return nil, policy.NewApproval(q, policy.Verdict{Outcome: policy.Unasked}, time.Time{}), full
 	}
 	return s.add(q, canAsk, now), policy.Approval{}, nil
 }
@@ -162,9 +162,9 @@ func (s *Store) enter(q policy.Question, claim string, canAsk bool) (*item, poli
 func (s *Store) add(q policy.Question, canAsk bool, now time.Time) *item {
 	q.Remember = !s.opts.OnceOnly
 	q.Handle, q.Expires = Prefix+strings.ToLower(rand.Text()), now.Add(s.opts.Wait).UTC().Truncate(time.Millisecond)
-	it := &item{q: q, kind: told, state: policy.Pending, until: q.Expires, done: make(chan struct{})}
+	it := &item{q: q, kind: byHandle, state: policy.Pending, until: q.Expires, done: make(chan struct{})}
 	if canAsk {
-		it.kind = held
+		it.kind = byCall
 	}
 	s.open[q.Handle] = it
 	it.timer = time.AfterFunc(time.Until(it.until), func() { s.lapse(it) })
@@ -174,11 +174,11 @@ func (s *Store) add(q policy.Question, canAsk bool, now time.Time) *item {
 // answered finds an answer to q. A question that a call waits for is left to
 // that call. The lock is held.
 func (s *Store) answered(q policy.Question, claim string) *item {
-	if it := s.open[claim]; it != nil && it.q.Digest == q.Digest && it.kind != held && it.state != policy.Pending {
+	if it := s.open[claim]; it != nil && it.q.Digest == q.Digest && it.kind != byCall && it.state != policy.Pending {
 		return it
 	}
 	for _, it := range s.open {
-		if it.q.Digest == q.Digest && (it.kind != held && it.state == policy.Granted || it.kind == told && it.state == policy.Denied) {
+		if it.q.Digest == q.Digest && (it.kind != byCall && it.state == policy.Granted || it.kind == byHandle && it.state == policy.Denied) {
 			return it
 		}
 	}
@@ -189,10 +189,10 @@ func (s *Store) answered(q policy.Question, claim string) *item {
 // whose caller was told a handle stays until it lapses, so that repeated
 // requests do not ask the person again. The lock is held.
 func (s *Store) settle(it *item) (policy.Approval, error) {
-	w := policy.Word{Answer: it.answer, Handle: it.q.Handle, Outcome: it.state}
+	w := policy.Verdict{Answer: it.answer, Handle: it.q.Handle, Outcome: it.state}
 	if it.state != policy.Granted {
 		delete(s.remembered, it.q.Digest) // the latest answer counts
-		if it.kind != told {
+		if it.kind != byHandle {
 			s.remove(it)
 		}
 		return policy.NewApproval(it.q, w, time.Time{}), denied(it.q, w)
@@ -205,8 +205,8 @@ func (s *Store) settle(it *item) (policy.Approval, error) {
 	return policy.NewApproval(it.q, w, until), nil
 }
 
-func (s *Store) remember(digest string, w policy.Word) {
-	if len(s.remembered) >= mostRemembered {
+func (s *Store) remember(digest string, w policy.Verdict) {
+	if len(s.remembered) >= maxRemembered {
 		oldest := ""
 		for d, m := range s.remembered {
 			if oldest == "" || m.until.Before(s.remembered[oldest].until) {
@@ -233,7 +233,7 @@ func (s *Store) full(principal string) error {
 			each++
 		}
 	}
-	if each >= mostOpenEach || len(s.open) >= mostOpen {
+	if each >= maxOpenEach || len(s.open) >= maxOpen {
 		return tooMany()
 	}
 	return nil
@@ -252,10 +252,10 @@ func (s *Store) lapse(it *item) {
 		it.state = policy.Expired
 		close(it.done)
 	}
-	abandoned := it.kind == handed
+	abandoned := it.kind == byClient
 	s.mu.Unlock()
 	if abandoned && s.opts.OnLapse != nil {
-		s.opts.OnLapse(it.q, policy.Word{Answer: it.answer, Handle: it.q.Handle, Outcome: policy.Expired})
+		s.opts.OnLapse(it.q, policy.Verdict{Answer: it.answer, Handle: it.q.Handle, Outcome: policy.Expired})
 	}
 }
 
@@ -266,14 +266,14 @@ func (s *Store) Close() {
 	var abandoned []policy.Question
 	for _, it := range s.open {
 		s.remove(it)
-		if it.kind == handed {
+		if it.kind == byClient {
 			abandoned = append(abandoned, it.q)
 		}
 	}
 	s.mu.Unlock()
 	for _, q := range abandoned {
 		if s.opts.OnLapse != nil {
-			s.opts.OnLapse(q, policy.Word{Handle: q.Handle, Outcome: policy.Cancelled})
+			s.opts.OnLapse(q, policy.Verdict{Handle: q.Handle, Outcome: policy.Cancelled})
 		}
 	}
 }

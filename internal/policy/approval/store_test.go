@@ -30,20 +30,20 @@ func withHost(o Options) *Store {
 var yes = policy.Answer{Choice: policy.Once, By: "ann", How: policy.ByHost}
 
 // outcome is how a request came out: "" when it was approved.
-func (s *Store) outcome(t *testing.T, q policy.Question, claim string, ask Ask) (policy.Word, tipstaff.Code) {
+func (s *Store) outcome(t *testing.T, q policy.Question, claim string, ask Ask) (policy.Verdict, tipstaff.Code) {
 	t.Helper()
 	a, err := s.Approve(t.Context(), q, claim, ask)
 	switch {
-	case err == nil && a.Word().Outcome != policy.Granted:
-		t.Fatalf("no error, and no approval either: %+v", a.Word())
+	case err == nil && a.Verdict().Outcome != policy.Granted:
+		t.Fatalf("no error, and no approval either: %+v", a.Verdict())
 	case err == nil:
-		return a.Word(), ""
-	case a.Word().Outcome == policy.Granted:
+		return a.Verdict(), ""
+	case a.Verdict().Outcome == policy.Granted:
 		t.Fatalf("an error, and an approval: %v", err)
 	case errors.Is(err, ErrLater):
-		return a.Word(), "later"
+		return a.Verdict(), "later"
 	}
-	return a.Word(), tipstaff.AsError(err).Code
+	return a.Verdict(), tipstaff.AsError(err).Code
 }
 
 func later(context.Context, policy.Question) (policy.Answer, error) { return policy.Answer{}, ErrLater }
@@ -136,7 +136,7 @@ func TestWhatNobodyAnswersIsRefusedInTime(t *testing.T) {
 func TestAnExpiredGrantIsWorthNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lapsed []policy.Outcome
-		s := withHost(Options{OnLapse: func(_ policy.Question, w policy.Word) { lapsed = append(lapsed, w.Outcome) }})
+		s := withHost(Options{OnLapse: func(_ policy.Question, w policy.Verdict) { lapsed = append(lapsed, w.Outcome) }})
 		w, _ := s.outcome(t, question("d", "me"), "", later)
 		if _, err := s.Answer(w.Handle, yes); err != nil {
 			t.Fatal(err)
@@ -154,8 +154,8 @@ func TestAnExpiredGrantIsWorthNothing(t *testing.T) {
 }
 
 func TestAStoreThatIsClosedTellsOfWhatClientsCarry(t *testing.T) {
-	var told []policy.Word
-	s := withHost(Options{OnLapse: func(_ policy.Question, w policy.Word) { told = append(told, w) }})
+	var told []policy.Verdict
+	s := withHost(Options{OnLapse: func(_ policy.Question, w policy.Verdict) { told = append(told, w) }})
 	carried, _ := s.outcome(t, question("d", "me"), "", later)
 	s.outcome(t, question("e", "me"), "", nil) // a caller that was told a handle has its answer already
 	s.Close()
@@ -222,8 +222,8 @@ func TestACallThatIsCancelledComesBackAtOnceAndLeavesNothing(t *testing.T) {
 			<-stuck // a client that does not react
 			return yes, nil
 		})
-		if tipstaff.AsError(err).Rule != "cancelled" || a.Word().Outcome != policy.Cancelled || time.Since(began) > 0 || len(s.List()) != 0 {
-			t.Errorf("after %v: %v, %+v", time.Since(began), err, a.Word())
+		if tipstaff.AsError(err).Rule != "cancelled" || a.Verdict().Outcome != policy.Cancelled || time.Since(began) > 0 || len(s.List()) != 0 {
+			t.Errorf("after %v: %v, %+v", time.Since(began), err, a.Verdict())
 		}
 		close(stuck)
 	})
@@ -255,7 +255,7 @@ func TestASessionIsRememberedForTheSameCommandAlone(t *testing.T) {
 
 func TestQuestionsAreBounded(t *testing.T) {
 	s := withHost(Options{})
-	for i := range mostOpenEach {
+	for i := range maxOpenEach {
 		if _, code := s.outcome(t, question(fmt.Sprint(i), "me"), "", nil); code != tipstaff.ApprovalRequired {
 			t.Fatalf("%d: %q", i, code)
 		}
@@ -266,18 +266,18 @@ func TestQuestionsAreBounded(t *testing.T) {
 	if _, code := s.outcome(t, question("d", "you"), "", nil); code != tipstaff.ApprovalRequired {
 		t.Errorf("another principal has no room: %q", code)
 	}
-	for i := len(s.List()); i < mostOpen; i++ {
+	for i := len(s.List()); i < maxOpen; i++ {
 		s.outcome(t, question(fmt.Sprint("d", i), fmt.Sprint("p", i)), "", nil)
 	}
 	if _, code := s.outcome(t, question("another", "last"), "", nil); code != tipstaff.ApprovalDenied {
 		t.Errorf("too many in all: %q", code)
 	}
-	for i := range mostRemembered + 10 {
+	for i := range maxRemembered + 10 {
 		s.mu.Lock()
-		s.remember(fmt.Sprint(i), policy.Word{})
+		s.remember(fmt.Sprint(i), policy.Verdict{})
 		s.mu.Unlock()
 	}
-	if len(s.remembered) != mostRemembered {
+	if len(s.remembered) != maxRemembered {
 		t.Errorf("%d are remembered", len(s.remembered))
 	}
 }

@@ -51,13 +51,13 @@ func (a *answer) read(result []byte) error {
 	if err != nil {
 		return errors.New("its result is neither true, false nor an object")
 	}
-	effect, said := policy.Allow, false
+	effect, present := policy.Allow, false
 	if raw, ok := fields["allow"]; ok {
 		var allow *bool
 		if json.Unmarshal(raw, &allow) != nil || allow == nil {
 			return errors.New("result.allow is neither true nor false")
 		}
-		effect, said = effectOf(*allow), true
+		effect, present = effectOf(*allow), true
 	}
 	if raw, ok := fields["decision"]; ok {
 		var word *string
@@ -68,9 +68,9 @@ func (a *answer) read(result []byte) error {
 		if !ok {
 			return fmt.Errorf("result.decision is %q, and must be allow, ask or deny", shown(*word, longestName))
 		}
-		effect, said = min(effect, one), true // the stricter of the two
+		effect, present = min(effect, one), true // the stricter of the two
 	}
-	if !said {
+	if !present {
 		return errors.New("its result has neither allow nor decision")
 	}
 	for name, into := range map[string]*string{"reason": &a.reason, "hint": &a.hint} {

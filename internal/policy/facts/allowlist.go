@@ -19,7 +19,7 @@ const maxAllowlist = 1 << 20
 // Gate says whether a file that has changed may be read again. It may not if a
 // command may have made the change.
 type Gate interface {
-	May(paths ...string) bool
+	MayReread(paths ...string) bool
 }
 
 // allowlistFile is the file of contract B9. It is read again when it has
@@ -30,11 +30,11 @@ type allowlistFile struct {
 	gate     Gate // nil: only persons make changes
 	log      *slog.Logger
 
-	mu   sync.Mutex
-	read bool // it was read at least once
-	seen stamp
-	sure bool // that seen tells what was read from what comes later
-	list policy.Allowlist
+	mu    sync.Mutex
+	read  bool // it was read at least once
+	stamp stamp
+	sure  bool // that seen tells what was read from what comes later
+	list  policy.Allowlist
 }
 
 // settled is the age from which on a file's times are certain to differ after
@@ -60,11 +60,11 @@ func (f *allowlistFile) current() policy.Allowlist {
 	info, err := os.Stat(f.path)
 	if err == nil {
 		now := stamp{size: info.Size(), modified: info.ModTime(), file: info}
-		if f.sure && now.same(f.seen) {
+		if f.sure && now.same(f.stamp) {
 			return f.list
 		}
 	}
-	if f.read && f.gate != nil && !f.gate.May(f.path) {
+	if f.read && f.gate != nil && !f.gate.MayReread(f.path) {
 		return f.list
 	}
 	return f.load()
@@ -94,7 +94,7 @@ func (f *allowlistFile) load() policy.Allowlist {
 		return f.broken(err)
 	}
 	before := f.list.Fault
-	f.seen, f.sure, f.list = now, sure, policy.ParseAllowlistFile(data, f.path)
+	f.stamp, f.sure, f.list = now, sure, policy.ParseAllowlistFile(data, f.path)
 	if f.list.Fault != "" && f.list.Fault != before {
 		f.log.Warn("allowlist file is not usable, nothing is allowed", "file", f.path, "fault", f.list.Fault)
 	}
@@ -108,7 +108,7 @@ func (f *allowlistFile) broken(err error) policy.Allowlist {
 	if f.list.Fault != fault {
 		f.log.Warn("allowlist file is not usable, nothing is allowed", "file", f.path, "fault", fault)
 	}
-	f.seen, f.list = stamp{}, policy.Allowlist{Source: f.path, Fault: fault}
+	f.stamp, f.list = stamp{}, policy.Allowlist{Source: f.path, Fault: fault}
 	f.list.Absent = f.optional && errors.Is(err, fs.ErrNotExist)
 	return f.list
 }

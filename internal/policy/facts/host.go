@@ -29,9 +29,9 @@ type Options struct {
 	Roots Roots
 	// Home replaces ~ in paths; "": there is none.
 	Home string
-	// Places are absolute paths that commands may write in addition to
+	// WritablePaths are absolute paths that commands may write in addition to
 	// workspaces: the caches of tools, and directories for temporary files.
-	Places []string
+	WritablePaths []string
 	// Unconfined says that commands run without a sandbox, or in one without
 	// rules for files; see [Host.AskUnconfined].
 	Unconfined bool
@@ -44,34 +44,34 @@ type Options struct {
 // Host is the machine that the server runs on. Its methods may be called
 // concurrently.
 type Host struct {
-	search  SearchPath
-	execute policy.Allowlist
-	file    *allowlistFile
-	roots   Roots
-	home    string
-	written []string // Options.Places, as written and canonical
-	secrets func() []string
+	search        SearchPath
+	execute       policy.Allowlist
+	file          *allowlistFile
+	roots         Roots
+	home          string
+	writablePaths []string // Options.Places, as written and canonical
+	secrets       func() []string
 
 	unconfined atomic.Pointer[func() bool]
 	covered    atomic.Pointer[func() []string]
 
-	mu    sync.Mutex
-	found map[string]policy.Program // bare name → the program that it led to
+	mu       sync.Mutex
+	resolved map[string]policy.Program // bare name → the program that it led to
 }
 
 // New checks the PATH once; later changes of the variable or of the
 // directories' permissions have no effect.
 func New(o Options) *Host {
 	h := &Host{
-		search:  Trusted(o.Path),
-		execute: o.AllowedCommands,
-		file:    &allowlistFile{path: o.AllowlistPath, optional: o.AllowlistOptional, gate: o.Gate, log: o.Log},
-		roots:   o.Roots,
-		home:    o.Home,
-		secrets: o.Secrets,
-		found:   map[string]policy.Program{},
+		search:   Trusted(o.Path),
+		execute:  o.AllowedCommands,
+		file:     &allowlistFile{path: o.AllowlistPath, optional: o.AllowlistOptional, gate: o.Gate, log: o.Log},
+		roots:    o.Roots,
+		home:     o.Home,
+		secrets:  o.Secrets,
+		resolved: map[string]policy.Program{},
 	}
-	h.written = canonicalPlaces(h, o.Places)
+	h.writablePaths = canonicalForms(h, o.WritablePaths)
 	if o.Unconfined {
 		h.AskUnconfined(func() bool { return true })
 	}
@@ -106,7 +106,7 @@ func (h *Host) Roots() ([]string, error) { return h.roots.canonical() }
 // changed.
 func (h *Host) Lookup(name string) (policy.Program, error) {
 	h.mu.Lock()
-	old, known := h.found[name]
+	old, known := h.resolved[name]
 	h.mu.Unlock()
 	if known {
 		if id, err := executable(old.Path); err == nil && id == old.File {
@@ -118,7 +118,7 @@ func (h *Host) Lookup(name string) (policy.Program, error) {
 		return policy.Program{}, err
 	}
 	h.mu.Lock()
-	h.found[name] = p
+	h.resolved[name] = p
 	h.mu.Unlock()
 	p.Changed = known && p.File != old.File
 	return p, nil

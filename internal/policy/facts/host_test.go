@@ -190,9 +190,9 @@ func TestA10RootsAreResolvedOrTheWholeSettingIsBroken(t *testing.T) {
 }
 
 // gate is one that lets nothing be read again.
-type gate struct{ asked int }
+type gate struct{ calls int }
 
-func (g *gate) May(...string) bool { g.asked++; return false }
+func (g *gate) MayReread(...string) bool { g.calls++; return false }
 
 // TestB9WhatACommandMayHaveChangedIsReadWhenAPersonSaysSo and only once before.
 func TestB9WhatACommandMayHaveChangedIsReadWhenAPersonSaysSo(t *testing.T) {
@@ -202,8 +202,8 @@ func TestB9WhatACommandMayHaveChangedIsReadWhenAPersonSaysSo(t *testing.T) {
 	}
 	h := New(Options{AllowlistPath: path, Gate: g, Log: slog.New(slog.DiscardHandler)})
 	names := func() string { return strings.Join(h.Allowlist(tipstaff.Terminal).Names, " ") }
-	if names() != "aa" || g.asked != 0 {
-		t.Fatalf("at the start it allows %q, and the gate was asked %d times", names(), g.asked)
+	if names() != "aa" || g.calls != 0 {
+		t.Fatalf("at the start it allows %q, and the gate was asked %d times", names(), g.calls)
 	}
 	for _, change := range []func() error{
 		func() error { return os.WriteFile(path, []byte(`["bb", "cc"]`), 0o600) },

@@ -70,10 +70,10 @@ func (f *files) List(path string) ([]string, error) {
 	// Not O_RDONLY alone: to open a FIFO would wait for its writer.
 	dir, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|directoryOnly, 0)
 	if err != nil {
-		return nil, told(err)
+		return nil, shellError(err)
 	}
 	defer func() { _ = dir.Close() }()
-	if real, err := pathOf(dir, f.dir, name); err != nil || !f.seen(real) {
+	if real, err := pathOf(dir, f.dir, name); err != nil || !f.visible(real) {
 		return nil, policy.ErrOutside
 	}
 	return f.read(dir)
@@ -93,7 +93,7 @@ func (f *files) top() ([]string, error) {
 func (f *files) read(dir *os.File) ([]string, error) {
 	names := []string{".", ".."}
 	for f.looked += openCost; ; {
-		if err := f.Spent(); err != nil {
+		if err := f.CheckBounds(); err != nil {
 			return nil, err
 		}
 		some, err := dir.Readdirnames(1000)
@@ -104,7 +104,7 @@ func (f *files) read(dir *os.File) ([]string, error) {
 			slices.Sort(names)
 			return names, nil
 		case err != nil:
-			return nil, told(err)
+			return nil, shellError(err)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (f *files) read(dir *os.File) ([]string, error) {
 // Exists reports whether there is something at path.
 func (f *files) Exists(path string) (bool, error) {
 	f.looked += openCost
-	if err := f.Spent(); err != nil {
+	if err := f.CheckBounds(); err != nil {
 		return false, err
 	}
 	name, err := f.inside(path)
@@ -126,23 +126,23 @@ func (f *files) Exists(path string) (bool, error) {
 	}
 	parent, err := f.root.OpenRoot(trimmed[:at])
 	if err != nil {
-		return false, told(err)
+		return false, shellError(err)
 	}
 	defer func() { _ = parent.Close() }()
 	dir, err := parent.Open(".")
 	if err != nil {
-		return false, told(err)
+		return false, shellError(err)
 	}
 	defer func() { _ = dir.Close() }()
-	if real, err := pathOf(dir, f.dir, trimmed[:at]); err != nil || !f.seen(real) {
+	if real, err := pathOf(dir, f.dir, trimmed[:at]); err != nil || !f.visible(real) {
 		return false, policy.ErrOutside
 	}
 	if trimmed != name {
 		info, err := parent.Stat(trimmed[at+1:])
-		return err == nil && info.IsDir(), told(err)
+		return err == nil && info.IsDir(), shellError(err)
 	}
 	_, err = parent.Lstat(trimmed[at+1:])
-	return err == nil, told(err)
+	return err == nil, shellError(err)
 }
 
 // inside returns the path within the command's directory. "" without an error:
@@ -164,8 +164,8 @@ func (f *files) inside(path string) (string, error) {
 	return "", policy.ErrOutside
 }
 
-// seen reports whether a command sees the same directory as the server.
-func (f *files) seen(dir string) bool {
+// visible reports whether a command sees the same directory as the server.
+func (f *files) visible(dir string) bool {
 	if !paths.Within(dir, f.dir) || slices.ContainsFunc(f.secrets, func(s string) bool { return paths.Within(dir, s) }) {
 		return false
 	}
@@ -175,17 +175,17 @@ func (f *files) seen(dir string) bool {
 	})
 }
 
-// Spent fails when a bound is reached.
-func (f *files) Spent() error {
+// CheckBounds fails when a bound is reached.
+func (f *files) CheckBounds() error {
 	if f.looked > maxLooked || time.Now().After(f.end) {
 		return policy.ErrTooManyFiles
 	}
 	return nil
 }
 
-// told returns nil for errors that mean the same to a shell: there is no such
+// shellError returns nil for errors that mean the same to a shell: there is no such
 // file.
-func told(err error) error {
+func shellError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
 		return nil

@@ -117,7 +117,7 @@ func TestA2DirectoriesThatCommandsHaveOfTheirOwnAreNotLookedUp(t *testing.T) {
 		{"/proc", "/proc/self", false}, {"/proc/1", "/proc/1", false}, {"/dev", "/dev/shm", false},
 	} {
 		f := files{dir: c.dir}
-		if got := f.seen(c.listed); got != c.want {
+		if got := f.visible(c.listed); got != c.want {
 			t.Errorf("a command in %s, the directory %s: %v", c.dir, c.listed, got)
 		}
 	}

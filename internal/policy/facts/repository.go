@@ -34,13 +34,13 @@ func (h *Host) Repository(run policy.GitRun) gitpush.Repository {
 	if err != nil {
 		return gitpush.Repository{}
 	}
-	return gitpush.Repository{Known: true, Head: head, Settings: c.found, Follow: r.follow}
+	return gitpush.Repository{Known: true, Head: head, Settings: c.settings, Follow: r.follow}
 }
 
 // repository is where git finds the parts of a repository. Both directories are
 // the same, except in a linked work tree.
 type repository struct {
-	own    string // with HEAD
+	dir    string // with HEAD
 	common string // with refs and config
 
 	packed *string // the text of packed-refs, once it is read
@@ -58,12 +58,12 @@ func openRepository(run policy.GitRun) (*repository, error) {
 		return nil, errNoRepository
 	}
 	dir := run.Dir.Path()
-	for _, d := range run.Place.Dirs {
+	for _, d := range run.Location.Dirs {
 		if dir = joined(dir, d); dir == "" {
 			return nil, errOdd
 		}
 	}
-	if at := run.Place.GitDir; at != "" {
+	if at := run.Location.GitDir; at != "" {
 		return repositoryAt(joined(dir, at))
 	}
 	dir, err := filepath.EvalSymlinks(dir) // git goes upwards from where the kernel says that it is
@@ -111,7 +111,7 @@ func repositoryAt(path string) (*repository, error) {
 		}
 		path = joined(filepath.Dir(path), named)
 	}
-	r := &repository{own: path, common: path}
+	r := &repository{dir: path, common: path}
 	text, err := readShort(filepath.Join(path, "commondir"))
 	switch {
 	case err == nil:
@@ -190,7 +190,7 @@ func (r *repository) read(ref string) (next string, symbolic, known bool) {
 			return "", false, false
 		}
 	}
-	dir := r.own
+	dir := r.dir
 	shared := strings.HasPrefix(ref, "refs/") && !slices.ContainsFunc(perTree, func(p string) bool { return strings.HasPrefix(ref, p) })
 	if shared {
 		dir = r.common
@@ -216,8 +216,8 @@ func (r *repository) read(ref string) (next string, symbolic, known bool) {
 	if !shared {
 		return "", false, true
 	}
-	there, known := r.isPacked(ref)
-	if !there {
+	exists, known := r.isPacked(ref)
+	if !exists {
 		ref = ""
 	}
 	return ref, false, known
@@ -238,7 +238,7 @@ func plainRef(ref string) bool {
 }
 
 // isPacked looks a ref up in packed-refs, in which there are no symbolic ones.
-func (r *repository) isPacked(ref string) (there, known bool) {
+func (r *repository) isPacked(ref string) (packed, known bool) {
 	if r.packed == nil {
 		text, err := readFile(filepath.Join(r.common, "packed-refs"), maxPacked)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

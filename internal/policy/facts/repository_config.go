@@ -15,10 +15,10 @@ import (
 // configReader reads configurations of git in git's order, and keeps what
 // pushes depend on.
 type configReader struct {
-	home  string
-	found []gitpush.Setting
-	err   error
-	read  int
+	home     string
+	settings []gitpush.Setting
+	err      error
+	read     int
 }
 
 const (
@@ -57,7 +57,7 @@ func (c *configReader) own(r *repository) {
 		}
 	}
 	if gitconfig.SettingsOf(entries).WorktreeConfig {
-		c.file(filepath.Join(r.own, "config.worktree"), 0, false)
+		c.file(filepath.Join(r.dir, "config.worktree"), 0, false)
 	}
 }
 
@@ -90,7 +90,7 @@ func (c *configReader) file(path string, depth int, perhaps bool) []gitconfig.En
 				c.file(to, depth+1, perhaps || conditional)
 			}
 		case aboutPushes(e):
-			c.found = append(c.found, gitpush.Setting{Section: e.Section, Sub: e.Sub, Name: e.Name, Value: e.Value, NoValue: e.NoValue})
+			c.settings = append(c.settings, gitpush.Setting{Section: e.Section, Sub: e.Sub, Name: e.Name, Value: e.Value, NoValue: e.NoValue})
 			if perhaps && e.Section != "alias" && e.Name != "url" && e.Name != "pushurl" && e.Name != "fetch" {
 				c.err = errOdd
 			}

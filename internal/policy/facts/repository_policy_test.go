@@ -103,8 +103,8 @@ func BenchmarkRepository(b *testing.B) {
 	}
 	defer d.Close()
 	for b.Loop() {
-		p := gitpush.Read([]string{"push"}, func(at gitpush.Place) gitpush.Repository {
-			return h.Repository(policy.GitRun{Dir: d, Place: at, Program: "/usr/bin/git", Home: dir})
+		p := gitpush.Read([]string{"push"}, func(at gitpush.Location) gitpush.Repository {
+			return h.Repository(policy.GitRun{Dir: d, Location: at, Program: "/usr/bin/git", Home: dir})
 		})
 		if !p.Whole {
 			b.Fatalf("%+v", p)

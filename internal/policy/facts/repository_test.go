@@ -163,16 +163,16 @@ func (w *pushWorld) set(name string) {
 	}
 }
 
-// said is what is read of a command line.
-func (w *pushWorld) said(words []string) gitpush.Push {
+// read is what is read of a command line.
+func (w *pushWorld) read(words []string) gitpush.Push {
 	h := New(Options{Path: "/usr/bin:/bin", Home: w.home})
 	dir, err := h.Directory(w.dir)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	defer dir.Close()
-	return gitpush.Read(words, func(at gitpush.Place) gitpush.Repository {
-		return h.Repository(policy.GitRun{Dir: dir, Place: at, Program: "/usr/bin/git", Home: w.home})
+	return gitpush.Read(words, func(at gitpush.Location) gitpush.Repository {
+		return h.Repository(policy.GitRun{Dir: dir, Location: at, Program: "/usr/bin/git", Home: w.home})
 	})
 }
 
@@ -268,7 +268,7 @@ func TestGitUpdatesNoMoreThanIsRead(t *testing.T) {
 		}
 		form, want, _ := strings.Cut(line, "\t")
 		words := strings.Fields(form)
-		p := w.said(words[1:])
+		p := w.read(words[1:])
 		if got := saying(&p); got != want && !*updatePushes {
 			t.Errorf("%s: %s: read as %q, want %q", situation, form, got, want)
 		}
@@ -334,7 +334,7 @@ func TestRandomPushesAreWithinWhatIsRead(t *testing.T) {
 				}
 				words = append(words, pick([]string{"", "", "", "+", "^"})+spec)
 			}
-			p := w.said(words)
+			p := w.read(words)
 			done := w.pushed(words)
 			if err := holds(&p, done); err != nil {
 				t.Errorf("%s: git %q: %v", situation, words, err)

@@ -32,7 +32,7 @@ func (h *Host) Covered(path string) bool {
 // Writable reports whether a command in dir may change what path leads to,
 // replace it, or write below it. That is the case if the path, on its way or at
 // its end, lies in a workspace, in the command's directory or the server's own,
-// or in one of [Options.Places], or contains one of these. The root directory
+// or in one of [Options.WritablePaths], or contains one of these. The root directory
 // contains everything and does not count. If it cannot be determined, the
 // answer is true.
 //
@@ -48,37 +48,37 @@ func (h *Host) Writable(path string, dir policy.Directory) bool {
 	if !filepath.IsAbs(path) || strings.IndexByte(path, 0) >= 0 {
 		return true
 	}
-	places, ok := h.places(dir)
+	roots, ok := h.writableRoots(dir)
 	if !ok {
 		return true
 	}
-	ways, ok := h.ways(path, dir)
+	forms, ok := h.pathForms(path, dir)
 	if !ok {
 		return true
 	}
-	for _, way := range ways {
-		for _, place := range places {
-			if paths.Within(way, place) {
+	for _, form := range forms {
+		for _, root := range roots {
+			if paths.Within(form, root) {
 				return true
 			}
 		}
-		if h.Unconfined() && mayWrite(way) {
+		if h.Unconfined() && mayWrite(form) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(places, func(place string) bool { return around(ways[len(ways)-1], place) })
+	return slices.ContainsFunc(roots, func(root string) bool { return encloses(forms[len(forms)-1], root) })
 }
 
-// around reports whether a directory other than / contains place.
-func around(dir, place string) bool { return dir != "/" && paths.Within(place, dir) }
+// encloses reports whether a directory other than / contains place.
+func encloses(dir, path string) bool { return dir != "/" && paths.Within(path, dir) }
 
-// places returns where commands may write.
-func (h *Host) places(dir policy.Directory) ([]string, bool) {
+// writableRoots returns where commands may write.
+func (h *Host) writableRoots(dir policy.Directory) ([]string, bool) {
 	roots, err := h.Roots()
 	if err != nil {
 		return nil, false
 	}
-	list := slices.Concat(h.written, roots)
+	list := slices.Concat(h.writablePaths, roots)
 	if dir != nil {
 		list = append(list, dir.Path())
 	}
@@ -90,10 +90,10 @@ func (h *Host) places(dir policy.Directory) ([]string, bool) {
 	return append(list, own.Path()), true
 }
 
-// ways returns the path and its parents, as written and with links resolved;
+// pathForms returns the path and its parents, as written and with links resolved;
 // the canonical form of the whole path is last. A link in a directory that
 // commands may write leads wherever they want.
-func (h *Host) ways(path string, dir policy.Directory) ([]string, bool) {
+func (h *Host) pathForms(path string, dir policy.Directory) ([]string, bool) {
 	var list []string
 	clean := filepath.Clean(path)
 	if strings.Contains(path, "/../") || strings.HasSuffix(path, "/..") {
@@ -113,19 +113,19 @@ func (h *Host) ways(path string, dir policy.Directory) ([]string, bool) {
 	return append(list, real), true
 }
 
-// canonicalPlaces returns paths as written and with links resolved.
-func canonicalPlaces(h *Host, list []string) []string {
+// canonicalForms returns paths as written and with links resolved.
+func canonicalForms(h *Host, list []string) []string {
 	var out []string
 	known := prefixes{host: h, canonical: map[string]string{}}
-	for _, place := range list {
-		if !filepath.IsAbs(place) {
+	for _, path := range list {
+		if !filepath.IsAbs(path) {
 			continue
 		}
-		clean := filepath.Clean(place)
+		clean := filepath.Clean(path)
 		out = append(out, clean)
 		follow := known.follow
-		if clean != place {
-			follow = func(string) (string, error) { return h.Canonical(place, nil) } // ".." after a link is significant
+		if clean != path {
+			follow = func(string) (string, error) { return h.Canonical(path, nil) } // ".." after a link is significant
 		}
 		if real, err := follow(clean); err == nil {
 			out = append(out, real)

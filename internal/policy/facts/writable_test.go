@@ -26,7 +26,7 @@ func TestWhereCommandsMayWrite(t *testing.T) {
 	}
 	h := New(Options{
 		Roots: ParseRoots(base + "/ws"), Home: base + "/home", Log: slog.New(slog.DiscardHandler),
-		Places: []string{base + "/home/.cache/go", base + "/home/moved", base + "/home/.cache/not-yet", "relative"},
+		WritablePaths: []string{base + "/home/.cache/go", base + "/home/moved", base + "/home/.cache/not-yet", "relative"},
 	})
 	dir, err := h.Directory(base + "/cwd")
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 // called from several goroutines at once. A nil Book freezes nobody.
 type Book struct {
 	path string
-	// Beside tells who else is frozen: in a fleet. It is set before the first use; nil:
+	// Others tells who else is frozen: in a fleet. It is set before the first use; nil:
 	// nobody.
-	Beside func() ([]Entry, error)
+	Others func() ([]Entry, error)
 	// OnChange is called when another content was read, on a goroutine of its own. It
 	// is set before the first use; nil: nothing is called.
 	OnChange func(all []Entry)
 
 	mu      sync.Mutex
-	seen    fs.FileInfo // the file that was read; nil: there was none
-	looked  bool
+	info    fs.FileInfo // the file that was read; nil: there was none
+	read    bool
 	entries []Entry
 	fault   error
 }
@@ -51,11 +51,11 @@ func (b *Book) Entries() ([]Entry, error) {
 	if b == nil {
 		return nil, nil
 	}
-	all, err := b.own()
-	if err != nil || b.Beside == nil {
+	all, err := b.readFile()
+	if err != nil || b.Others == nil {
 		return all, err
 	}
-	more, err := b.Beside()
+	more, err := b.Others()
 	if err != nil || len(more) == 0 {
 		return all, err
 	}
@@ -64,21 +64,21 @@ func (b *Book) Entries() ([]Entry, error) {
 	return all, nil
 }
 
-// own returns what the file says.
-func (b *Book) own() ([]Entry, error) {
+// readFile returns what the file says.
+func (b *Book) readFile() ([]Entry, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	info, err := os.Lstat(b.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		b.seen, b.looked, b.entries, b.fault = nil, true, nil, nil
+		b.info, b.read, b.entries, b.fault = nil, true, nil, nil
 	case err != nil:
-		b.looked, b.fault = false, unreadable(err)
-	case !b.looked || b.fault != nil || b.seen == nil || !same(b.seen, info):
+		b.read, b.fault = false, unreadable(err)
+	case !b.read || b.fault != nil || b.info == nil || !same(b.info, info):
 		// What was looked at first is older than what is read: a change between the
 		// two is read once more.
 		b.entries, b.fault = read(b.path)
-		b.seen, b.looked = info, true
+		b.info, b.read = info, true
 		if b.OnChange != nil && b.fault == nil {
 			go b.OnChange(b.entries)
 		}

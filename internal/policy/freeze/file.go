@@ -21,9 +21,9 @@ func pathIn(dir string) string { return filepath.Join(dir, name) }
 
 const (
 	version = 1
-	// mostEntries and mostBytes bound the file.
-	mostEntries = 1000
-	mostBytes   = 8 << 20
+	// maxEntries and mostBytes bound the file.
+	maxEntries = 1000
+	maxBytes   = 8 << 20
 )
 
 // content is what the file holds.
@@ -54,9 +54,9 @@ func read(path string) ([]Entry, error) {
 	case info.Mode().Perm()&0o022 != 0:
 		return nil, unreadable(fmt.Errorf("%s can be written by other users: its mode is %v", path, info.Mode().Perm()))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
-	if err == nil && len(data) > mostBytes {
-		err = fmt.Errorf("%s is longer than %d bytes", path, mostBytes)
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && len(data) > maxBytes {
+		err = fmt.Errorf("%s is longer than %d bytes", path, maxBytes)
 	}
 	if err != nil {
 		return nil, unreadable(err)
@@ -93,7 +93,7 @@ func Add(dir string, e Entry) (in Entry, already bool, err error) {
 			in, already = all[i], true
 			return all, nil
 		}
-		if len(all) >= mostEntries {
+		if len(all) >= maxEntries {
 			return nil, fmt.Errorf("%d freezes are in force, and no more than that can be: lift those that are done", len(all))
 		}
 		return append(slices.Clone(all), e), nil

@@ -101,7 +101,7 @@ func TestAFileThatCannotBeUnderstoodFreezesEverybody(t *testing.T) {
 		"empty":                   func(p string) error { return os.WriteFile(p, nil, 0o600) },
 		"of a version to come":    func(p string) error { return os.WriteFile(p, []byte(`{"version":2}`), 0o600) },
 		"an entry without a name": func(p string) error { return os.WriteFile(p, []byte(`{"version":1,"frozen":[{"by":"x"}]}`), 0o600) },
-		"too long":                func(p string) error { return os.WriteFile(p, []byte(good+strings.Repeat(" ", mostBytes)), 0o600) },
+		"too long":                func(p string) error { return os.WriteFile(p, []byte(good+strings.Repeat(" ", maxBytes)), 0o600) },
 		"writable by others":      func(p string) error { return errors.Join(os.WriteFile(p, []byte(good), 0o600), os.Chmod(p, 0o666)) },
 		"a directory":             func(p string) error { return os.Mkdir(p, 0o700) },
 		"a link to what is good": func(p string) error {

@@ -37,7 +37,7 @@ func (t Target) Holds(o tipstaff.Origin, s tipstaff.SessionID) bool {
 
 // isNamed reports whether a person means a caller: by its name, or by what people are
 // shown of a name that has characters which cannot be seen.
-func isNamed(said, name string) bool { return said == name || said == cmdline.Escape(name) }
+func isNamed(pattern, name string) bool { return pattern == name || pattern == cmdline.Escape(name) }
 
 // ClientName returns the name of a client without its version.
 func ClientName(client string) string {

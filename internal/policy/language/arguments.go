@@ -30,14 +30,14 @@ type Args struct {
 
 // argument is what an argument can mean to its program.
 type argument struct {
-	text   string // as given
-	seen   string // what ask and deny examine: the text without the parts that are free text
-	flag   bool   // begins with - and stands before --
-	hidden bool   // the value of a text flag
-	end    bool   // the -- itself
-	hole   bool   // its text comes from input
-	filled bool   // its text comes from input and may be an option
-	value  bool   // it may be the value of the option before it
+	text     string // as given
+	examined string // what ask and deny examine: the text without the parts that are free text
+	flag     bool   // begins with - and stands before --
+	hidden   bool   // the value of a text flag
+	end      bool   // the -- itself
+	hole     bool   // its text comes from input
+	filled   bool   // its text comes from input and may be an option
+	value    bool   // it may be the value of the option before it
 }
 
 // style is how a program writes its options, from the table of programs and
@@ -52,14 +52,14 @@ type style struct {
 	does        map[string][]string
 	groups      []string
 	text        []textFlag
-	known       map[string]bool // long options that the rules name
+	longOptions map[string]bool // long options that the rules name
 	final       map[string]bool // options after which another program's options begin
 	plain       map[string]bool // options without a value: an operand follows
 }
 
 // styleOf returns the style of a program.
 func styleOf(program string) *style {
-	s := &style{program: program, known: map[string]bool{}, plain: map[string]bool{}, final: map[string]bool{}}
+	s := &style{program: program, longOptions: map[string]bool{}, plain: map[string]bool{}, final: map[string]bool{}}
 	p := programs.Versioned(program)
 	if p == nil {
 		return s
@@ -69,7 +69,7 @@ func styleOf(program string) *style {
 	for name, o := range p.Options {
 		switch o.Kind {
 		case programs.Flag, programs.Maybe:
-			s.plain[name], s.known[name] = true, strings.HasPrefix(name, "--")
+			s.plain[name], s.longOptions[name] = true, strings.HasPrefix(name, "--")
 		case programs.Module:
 			s.final[name] = true
 		}
@@ -119,7 +119,7 @@ func read(a Args, s *style) reading {
 	var words []string
 	for i, w := range a.Words {
 		g := &r.args[i]
-		g.text, g.seen = w, w
+		g.text, g.examined = w, w
 		for _, h := range a.Holes {
 			g.hole = g.hole || h == "" || strings.Contains(w, h)
 		}
@@ -145,7 +145,7 @@ func read(a Args, s *style) reading {
 		g.flag = true
 		doubtful = prevFlag
 		text = s.textFlag(g, words)
-		prevFlag = !strings.Contains(w, "=") && !s.plain[w] && g.seen == w
+		prevFlag = !strings.Contains(w, "=") && !s.plain[w] && g.examined == w
 	}
 	r.openFlags = r.open && !ended
 	return r
@@ -163,13 +163,13 @@ func (s *style) textFlag(g *argument, words []string) (next bool) {
 			return true
 		case strings.HasPrefix(t.flag, "--"):
 			if strings.HasPrefix(g.text, t.flag+"=") {
-				g.seen = t.flag
+				g.examined = t.flag
 				return false
 			}
 		case s.single || strings.HasPrefix(g.text, "--") || len(t.flag) != 2:
 		default:
 			if i := strings.IndexByte(g.text[1:], t.flag[1]); i >= 0 && allLetters(g.text[1:1+i]) {
-				g.seen = g.text[:i+2]
+				g.examined = g.text[:i+2]
 				return len(g.text) == i+2
 			}
 		}

@@ -72,7 +72,7 @@ func (l *loader) command(name string, c *Command) {
 	e.deny = l.rules(e, name+"/deny", c.Deny, c.Why, false)
 	for _, list := range [][]rule{e.allow, e.ask} {
 		for i := range list {
-			list[i].lends = list[i].item.lent()
+			list[i].lends = list[i].item.lentCredentials()
 		}
 	}
 	if name == "*" {
@@ -86,9 +86,9 @@ func (l *loader) command(name string, c *Command) {
 func (l *loader) checkCommand(c *Command) {
 	l.checkLent(slices.Concat(c.Allow, c.Ask))
 	l.lendsNothing(c.Deny, "deny")
-	l.asksNowhere(c.Allow, "allow")
+	l.refuseApprover(c.Allow, "allow")
 	l.network(c.Network)
-	l.pass(c.Environment.Pass)
+	l.checkPass(c.Environment.Pass)
 	if m := l.policy.File.Limits.MaxTimeout; m.D > 0 && c.Limits.Timeout.D > m.D {
 		l.faults.add(c.Limits.Timeout.At, "", "timeout is longer than the file's max_timeout, %v", m.D)
 	}
@@ -231,7 +231,7 @@ func (s *style) know(r *rule) {
 		for _, a := range t.alts {
 			if a.kind == literal && strings.HasPrefix(a.text, "--") {
 				name, _, _ := strings.Cut(a.text, "=")
-				s.known[name] = true
+				s.longOptions[name] = true
 			}
 		}
 	}

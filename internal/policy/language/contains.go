@@ -149,7 +149,7 @@ func (c *content) inOrder(unmet []int, r *reading, f Facts) bool {
 			continue
 		}
 		w := &c.words[unmet[k]]
-		ok := w.isIn(a, f) || anchored && k == 0 && w.meant(a.text, r.style)
+		ok := w.isIn(a, f) || anchored && k == 0 && w.isAlias(a.text, r.style)
 		if ok {
 			if k++; k == len(unmet) {
 				return true
@@ -180,8 +180,8 @@ func (t *token) isIn(a *argument, f Facts) bool {
 	return false
 }
 
-// meant reports whether a word is an alias or an abbreviation of a subcommand.
-func (t *token) meant(word string, s *style) bool {
+// isAlias reports whether a word is an alias or an abbreviation of a subcommand.
+func (t *token) isAlias(word string, s *style) bool {
 	for _, does := range s.does[word] {
 		if slices.ContainsFunc(t.alts, func(a alternative) bool { return a.kind == literal && a.text == does }) {
 			return true
@@ -221,7 +221,7 @@ func (c *contentFlag) in(r *reading, value *token, f Facts) bool {
 		}
 		for i := range r.args[:end] {
 			a := &r.args[i]
-			if !a.filled && (!a.flag || !a.hole && !n.isAt(a.seen, r.style)) || c.value != nil && !n.valueHolds(r, i, c.value, f) {
+			if !a.filled && (!a.flag || !a.hole && !n.isAt(a.examined, r.style)) || c.value != nil && !n.valueHolds(r, i, c.value, f) {
 				continue
 			}
 			if value == nil && !n.has || n.valueAt(r, i, value, f) {
@@ -271,7 +271,7 @@ func (n *flagName) isAt(text string, s *style) bool {
 		return true
 	case strings.HasPrefix(n.name, "--"):
 		// Abbreviated, or with one dash, as programs written in Go accept it.
-		return strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(n.name, name) && !s.known[name] ||
+		return strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(n.name, name) && !s.longOptions[name] ||
 			len(n.name) > 3 && name == n.name[1:]
 	case len(n.name) > 2 || s.single:
 		return name == "-"+n.name
@@ -292,7 +292,7 @@ func (r *reading) hasLetters(letters string) bool {
 		found := false
 		for j := range r.args {
 			a := &r.args[j]
-			found = found || a.filled || a.flag && (a.hole || !strings.HasPrefix(a.seen, "--") && cluster(a.seen, letters[i]))
+			found = found || a.filled || a.flag && (a.hole || !strings.HasPrefix(a.examined, "--") && cluster(a.examined, letters[i]))
 		}
 		if !found {
 			return false

@@ -96,8 +96,8 @@ func (c Credentials) sorted() Credentials {
 	return slices.Compact(c)
 }
 
-// lent returns what an item lends; [loader.checkLent] reports its faults.
-func (i *Item) lent() Credentials {
+// lentCredentials returns what an item lends; [loader.checkLent] reports its faults.
+func (i *Item) lentCredentials() Credentials {
 	var out Credentials
 	for _, c := range i.Credentials {
 		if c.Name.At.Set() {
@@ -130,7 +130,7 @@ func (l *loader) checkLent(items []Item) {
 	}
 }
 
-func (l *loader) checkCredential(c *Lent, rule Pos) {
+func (l *loader) checkCredential(c *LentCredential, rule Pos) {
 	switch {
 	case c.Name.At.Set() && !slices.Contains(credentialWords, c.Name.Value):
 		hint := didYouMean(c.Name.Value, credentialWords)
@@ -200,8 +200,8 @@ func whyNotLent(name string) string {
 
 // lendsNothing refuses credentials in rules that permit nothing by themselves.
 func (l *loader) lendsNothing(items []Item, where string) {
-	l.mannerNowhere(items, where)
-	l.asksNowhere(items, where)
+	l.refuseModes(items, where)
+	l.refuseApprover(items, where)
 	for i := range items {
 		item := &items[i]
 		at := Pos{}
@@ -228,12 +228,12 @@ func (p *Policy) Lends(q Query, f Facts) Credentials {
 	}
 	var out Credentials
 	for i := range j.base.allow {
-		if r := &j.base.allow[i]; r.lends != nil && r.allows(&j.seen, q.Args, f) {
+		if r := &j.base.allow[i]; r.lends != nil && r.allows(&j.reading, q.Args, f) {
 			out = append(out, r.lends...)
 		}
 	}
 	for i := range j.base.ask {
-		if r := &j.base.ask[i]; r.lends != nil && r.content.in(&j.seen, f) {
+		if r := &j.base.ask[i]; r.lends != nil && r.content.in(&j.reading, f) {
 			out = append(out, r.lends...)
 		}
 	}

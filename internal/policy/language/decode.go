@@ -155,7 +155,7 @@ func (d *decoder) scalar(n *yaml.Node, to scalar, what string) {
 	case n.ShortTag() == "!!null":
 		d.faults.add(d.pos(n), "give a value or leave it out", "%s is null", what)
 	default:
-		to.place(d.pos(n))
+		to.setPos(d.pos(n))
 		if err := to.read(n.Value); err != nil {
 			d.faults.add(d.pos(n), "", "%s %s", what, err)
 		}
@@ -247,11 +247,11 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, what string, depth int)
 		}
 		names = append(names, f.key)
 	}
-	given := map[string]bool{}
+	present := map[string]bool{}
 	d.pairs(n, what, func(key Text, value *yaml.Node) {
 		for _, f := range fields {
 			if f.key == key.Value {
-				given[f.key] = true
+				present[f.key] = true
 				d.field(f, value, v.Field(f.index), depth)
 				return
 			}
@@ -266,7 +266,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, what string, depth int)
 		return
 	}
 	for _, f := range fields {
-		if f.required && !given[f.key] {
+		if f.required && !present[f.key] {
 			d.faults.add(d.pos(n), "", "%s lacks the key %q", what, f.key)
 		}
 	}

@@ -17,7 +17,7 @@ func (lexical) Inside(p string) bool {
 }
 
 // Repository has names that are branches, and no settings.
-func (lexical) Repository(gitpush.Place) gitpush.Repository { return gitpush.Ordinary() }
+func (lexical) Repository(gitpush.Location) gitpush.Repository { return gitpush.Ordinary() }
 
 // Lexical returns Facts that use only the text of a path: relative paths that
 // do not lead out by ".." are inside the roots. Of a repository of git they say

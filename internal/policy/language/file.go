@@ -82,19 +82,19 @@ type Item struct {
 	Background Text `key:"background" enum:"deny" doc:"Under allow and ask, deny: what the rule matches does not run in the background."`
 	TTY        Text `key:"tty" enum:"deny" doc:"Under allow and ask, deny: what the rule matches gets no terminal."`
 
-	Credentials []Lent `key:"credentials" doc:"Under allow and ask: what this command alone is lent, with everything that it starts."`
-	Environment Passed `key:"environment" doc:"Under allow and ask: variables of the server that this command alone gets."`
+	Credentials []LentCredential `key:"credentials" doc:"Under allow and ask: what this command alone is lent, with everything that it starts."`
+	Environment PassedVariables  `key:"environment" doc:"Under allow and ask: variables of the server that this command alone gets."`
 }
 
-// Lent is one credential that a rule lends.
-type Lent struct {
+// LentCredential is one credential that a rule lends.
+type LentCredential struct {
 	Name     Text   `key:"name" bare:"true" enum:"git,ssh-agent,docker,npm" doc:"git: passwords for the hosts of the repository's remotes over HTTPS. ssh-agent: signatures by the server's SSH agent. docker, npm: the files with passwords for registries."`
 	Git      []Text `key:"git" single:"true" doc:"git, for these hosts alone."`
 	SSHAgent []Text `key:"ssh-agent" single:"true" doc:"ssh-agent, with these keys alone: fingerprints as ssh-add -l prints them, SHA256:…."`
 }
 
-// Passed names variables that a rule passes on.
-type Passed struct {
+// PassedVariables names variables that a rule passes on.
+type PassedVariables struct {
 	Pass []Text `key:"pass" required:"true" doc:"Names of variables of the server's environment that commands do not see otherwise."`
 }
 

@@ -17,7 +17,7 @@ func (r *reading) setsGit() bool {
 	for i := range r.args {
 		words[i] = r.args[i].text
 	}
-	return slices.ContainsFunc(programs.Read("git", words, programs.Place{}).Acts, func(a programs.Act) bool {
+	return slices.ContainsFunc(programs.Read("git", words, programs.Position{}).Acts, func(a programs.Act) bool {
 		if a.Does != programs.Sets && a.Does != programs.SetsNamed {
 			return false
 		}

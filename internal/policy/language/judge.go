@@ -54,7 +54,7 @@ func (p *Policy) Judge(q Query, f Facts) []Verdict {
 	for i := range p.profiles {
 		if p.profiles[i].fits(q.Who) {
 			j.profile(&p.profiles[i])
-			j.mannerOfCaller(&p.profiles[i])
+			j.denyCallerModes(&p.profiles[i])
 		}
 	}
 	j.rules()
@@ -74,18 +74,18 @@ func (p *Policy) judgeOf(q Query, f Facts) judge {
 	if j.base == nil || !j.base.own {
 		j.base = p.any
 	}
-	j.seen = read(q.Args, j.style())
+	j.reading = read(q.Args, j.style())
 	return j
 }
 
 type judge struct {
-	p      *Policy
-	q      Query
-	f      Facts
-	base   *entry // the file's own rules, or those for all programs; nil without any
-	preset *entry // what presets add; may be base
-	seen   reading
-	out    []Verdict
+	p       *Policy
+	q       Query
+	f       Facts
+	base    *entry // the file's own rules, or those for all programs; nil without any
+	preset  *entry // what presets add; may be base
+	reading reading
+	out     []Verdict
 }
 
 // plain is the style of programs about which nothing is known.
@@ -102,7 +102,7 @@ func (j *judge) style() *style {
 }
 
 func (j *judge) add(e Effect, r *rule, msg string) {
-	j.out = append(j.out, Verdict{Effect: e, Rule: r.name, At: r.item.Rule.At, Msg: msg, Why: r.why, Repository: r.dependsOn(&j.seen), App: e == Ask && r.item.Approver.Value == approverApp})
+	j.out = append(j.out, Verdict{Effect: e, Rule: r.name, At: r.item.Rule.At, Msg: msg, Why: r.why, Repository: r.dependsOn(&j.reading), App: e == Ask && r.item.Approver.Value == approverApp})
 }
 
 // lists denies programs outside of the allowlists that the file extends.
@@ -118,7 +118,7 @@ func (j *judge) profile(p *profile) {
 	inside := len(p.only) == 0
 	for i := range p.only {
 		r := &p.only[i]
-		if !inside && r.isFor(j.q.Program) && r.allows(&j.seen, j.q.Args, j.f) {
+		if !inside && r.isFor(j.q.Program) && r.allows(&j.reading, j.q.Args, j.f) {
 			inside = true
 		}
 	}
@@ -129,13 +129,13 @@ func (j *judge) profile(p *profile) {
 		})
 	}
 	for i := range p.deny {
-		if r := &p.deny[i]; r.isFor(j.q.Program) && r.content.in(&j.seen, j.f) {
-			j.add(Deny, &r.rule, "it contains what is denied to this caller: "+r.item.Rule.Value+r.shows(&j.seen))
+		if r := &p.deny[i]; r.isFor(j.q.Program) && r.content.in(&j.reading, j.f) {
+			j.add(Deny, &r.rule, "it contains what is denied to this caller: "+r.item.Rule.Value+r.shows(&j.reading))
 		}
 	}
 	for i := range p.ask {
-		if r := &p.ask[i]; r.isFor(j.q.Program) && r.content.in(&j.seen, j.f) {
-			j.add(Ask, &r.rule, "it contains what needs approval for this caller: "+r.item.Rule.Value+r.shows(&j.seen))
+		if r := &p.ask[i]; r.isFor(j.q.Program) && r.content.in(&j.reading, j.f) {
+			j.add(Ask, &r.rule, "it contains what needs approval for this caller: "+r.item.Rule.Value+r.shows(&j.reading))
 		}
 	}
 }
@@ -152,14 +152,14 @@ func (j *judge) rules() {
 		j.contained(Ask, e.narrow)
 		spoken = j.contained(Ask, e.ask)
 		for i := range e.allow {
-			if r := &e.allow[i]; r.allows(&j.seen, j.q.Args, j.f) {
+			if r := &e.allow[i]; r.allows(&j.reading, j.q.Args, j.f) {
 				j.add(Allow, r, "allowed by: "+strings.TrimSpace(j.q.Program+" "+r.item.Rule.Value))
 				spoken = true
 				break
 			}
 		}
 		j.paths(e)
-		j.manner(e)
+		j.denyModes(e)
 	}
 	if !spoken {
 		j.out = append(j.out, j.nothing())
@@ -169,7 +169,7 @@ func (j *judge) rules() {
 func (j *judge) contained(effect Effect, list []rule) (any bool) {
 	for i := range list {
 		r := &list[i]
-		if !r.content.in(&j.seen, j.f) {
+		if !r.content.in(&j.reading, j.f) {
 			continue
 		}
 		any = true
@@ -177,7 +177,7 @@ func (j *judge) contained(effect Effect, list []rule) (any bool) {
 		if effect == Ask {
 			what = "it contains what needs approval: "
 		}
-		j.add(effect, r, what+cut(r.item.Rule.Value)+r.shows(&j.seen))
+		j.add(effect, r, what+cut(r.item.Rule.Value)+r.shows(&j.reading))
 	}
 	return any
 }
@@ -192,13 +192,13 @@ func (j *judge) nothing() Verdict {
 	case j.base == nil:
 		v.Msg = "the policy does not name this program"
 		v.Rule, v.Unnamed = "default", true
-	case j.seen.open:
+	case j.reading.open:
 		v.Msg = "no rule allows this with arguments that come from input"
 	default:
 		v.Msg = "no rule allows these arguments"
 		if slices.ContainsFunc(j.base.allow, func(r rule) bool { return r.push != nil }) {
-			v.Msg += j.seen.updates()
-			v.Repository = j.seen.implied()
+			v.Msg += j.reading.updates()
+			v.Repository = j.reading.implied()
 		}
 		if c := j.base.from; c != nil && c.Why.At.Set() {
 			v.Why = c.Why.Value
@@ -227,12 +227,12 @@ func (j *judge) paths(e *entry) {
 			return
 		}
 	}
-	if j.seen.open {
+	if j.reading.open {
 		deny("its paths would come from input, and they must lie inside the roots")
 		return
 	}
-	for i := range j.seen.args {
-		a := &j.seen.args[i]
+	for i := range j.reading.args {
+		a := &j.reading.args[i]
 		if a.end || a.hidden || a.text == "-" {
 			continue
 		}

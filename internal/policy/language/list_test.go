@@ -86,7 +86,7 @@ func TestALineIsFoundByItsPlace(t *testing.T) {
 
 func TestWhatIsGivenIsToldWithItsPlace(t *testing.T) {
 	got := map[string]string{}
-	for _, g := range loaded(t, listed).Given() {
+	for _, g := range loaded(t, listed).SourceSettings() {
 		got[g.Key] = g.Value + " " + g.At.String()
 	}
 	for key, want := range map[string]string{

@@ -83,12 +83,12 @@ func (l *loader) file() {
 		l.faults.add(f.Limits.Timeout.At, "", "timeout is longer than max_timeout")
 	}
 	l.network(f.Sandbox.Network)
-	l.pass(f.Environment.Pass)
+	l.checkPass(f.Environment.Pass)
 	l.control(f.Control.Allow)
 	l.decider(&f.Decider)
 	if at := f.Shell.Mode.At; at.Set() {
-		said := slices.ContainsFunc(l.faults.list, func(f Fault) bool { return f.Pos == at }) // of the mapping
-		if _, err := ParseShellMode(f.Shell.Mode.Value); err != nil && !said {
+		set := slices.ContainsFunc(l.faults.list, func(f Fault) bool { return f.Pos == at }) // of the mapping
+		if _, err := ParseShellMode(f.Shell.Mode.Value); err != nil && !set {
 			l.faults.add(at, "write off, read or write", "%v", err)
 		}
 	}

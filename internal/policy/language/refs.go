@@ -26,7 +26,7 @@ import (
 // Repositories is [Facts] that reads repositories of git. Without it, nothing
 // is known of them.
 type Repositories interface {
-	Repository(at gitpush.Place) gitpush.Repository
+	Repository(at gitpush.Location) gitpush.Repository
 }
 
 // refPattern completes {ref:…}, and refuses what no ref is called.
@@ -113,7 +113,7 @@ func (r *reading) pushed(f Facts) *gitpush.Push {
 		words[i] = r.args[i].text
 		open = open || r.args[i].hole
 	}
-	repository := func(at gitpush.Place) gitpush.Repository {
+	repository := func(at gitpush.Location) gitpush.Repository {
 		if of, knows := f.(Repositories); knows {
 			return of.Repository(at)
 		}
@@ -152,10 +152,10 @@ func (r *reading) forcesPlainly(f Facts) bool {
 
 // wholePush is the part of a pattern of allow that is about a push.
 type wholePush struct {
-	before []token // push, and what stands in front of it
-	remote *token  // nil: any that has a name
-	told   []string
-	refs   []string
+	before  []token // push, and what stands in front of it
+	remote  *token  // nil: any that has a name
+	options []string
+	refs    []string
 }
 
 // compilePush takes a pattern of allow apart that ends with {ref:…}; nil if it
@@ -178,7 +178,7 @@ func compilePush(tokens []token) (p *wholePush, msg string) {
 		t := &tokens[i]
 		switch {
 		case strings.HasPrefix(t.text, "--") && len(t.alts) == 1:
-			p.told = append(p.told, t.text)
+			p.options = append(p.options, t.text)
 		case p.remote == nil && !strings.HasPrefix(t.text, "-"):
 			p.remote = t
 		default:
@@ -211,7 +211,7 @@ func (w *wholePush) matches(r *reading, a Args, f Facts) bool {
 		return false
 	}
 	for _, option := range p.Options {
-		if !slices.Contains(w.told, option) {
+		if !slices.Contains(w.options, option) {
 			return false
 		}
 	}
@@ -225,7 +225,7 @@ func (w *wholePush) matches(r *reading, a Args, f Facts) bool {
 }
 
 func (w *wholePush) tells(options ...string) bool {
-	return slices.ContainsFunc(options, func(o string) bool { return slices.Contains(w.told, o) })
+	return slices.ContainsFunc(options, func(o string) bool { return slices.Contains(w.options, o) })
 }
 
 // configured reports whether a push goes to a remote that is configured, and not to

@@ -11,7 +11,7 @@ import (
 // scalar is a value that is written as a single word or text.
 type scalar interface {
 	read(text string) error
-	place(at Pos)
+	setPos(at Pos)
 	schema() map[string]any
 }
 
@@ -21,7 +21,7 @@ type Text struct {
 	At    Pos
 }
 
-func (t *Text) place(at Pos) { t.At = at }
+func (t *Text) setPos(at Pos) { t.At = at }
 func (t *Text) read(s string) error {
 	t.Value = s
 	if strings.IndexByte(s, 0) >= 0 {
@@ -38,7 +38,7 @@ type Count struct {
 	At Pos
 }
 
-func (c *Count) place(at Pos) { c.At = at }
+func (c *Count) setPos(at Pos) { c.At = at }
 func (c *Count) read(s string) error {
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err != nil || n == 0 {
@@ -56,7 +56,7 @@ type Flag struct {
 	At Pos
 }
 
-func (f *Flag) place(at Pos) { f.At = at }
+func (f *Flag) setPos(at Pos) { f.At = at }
 func (f *Flag) read(s string) error {
 	switch s {
 	case "true", "false":
@@ -81,7 +81,7 @@ var sizeUnits = []struct {
 // maxSize is 1 PiB; a larger number is a typing error.
 const maxSize = 1 << 50
 
-func (s *Size) place(at Pos) { s.At = at }
+func (s *Size) setPos(at Pos) { s.At = at }
 func (s *Size) read(text string) error {
 	digits := strings.TrimRight(text, "KMGTikB")
 	for _, u := range sizeUnits {
@@ -108,7 +108,7 @@ type Duration struct {
 	At Pos
 }
 
-func (d *Duration) place(at Pos) { d.At = at }
+func (d *Duration) setPos(at Pos) { d.At = at }
 func (d *Duration) read(text string) error {
 	got, err := time.ParseDuration(text)
 	if err != nil || got < time.Millisecond || got%time.Millisecond != 0 || strings.ContainsAny(text, "+µ") {
@@ -128,7 +128,7 @@ type Date struct {
 	At  Pos
 }
 
-func (d *Date) place(at Pos) { d.At = at }
+func (d *Date) setPos(at Pos) { d.At = at }
 func (d *Date) read(text string) error {
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {

@@ -158,29 +158,29 @@ func (r *reading) texts() (raw, lower []string) {
 // texts returns the argument and what may be glued to it as a value. In the
 // single-dash style a value does not follow letters.
 func (g *argument) texts(single bool) []string {
-	texts := []string{g.seen}
+	texts := []string{g.examined}
 	if !g.flag {
 		if _, value, ok := strings.Cut(g.text, "="); ok {
 			texts = append(texts, value)
 		}
 		return texts
 	}
-	if _, value, ok := strings.Cut(g.seen, "="); ok {
+	if _, value, ok := strings.Cut(g.examined, "="); ok {
 		texts = append(texts, value)
 	}
-	if len(g.seen) < 3 || g.seen[1] == '-' {
+	if len(g.examined) < 3 || g.examined[1] == '-' {
 		return texts
 	}
 	if single {
-		return append(texts, g.seen[2:])
+		return append(texts, g.examined[2:])
 	}
 	// Every letter may be the option that takes the rest. In a very long
 	// argument only a character that cannot be a letter ends the letters.
 	const most = 16
-	for at := 2; at < len(g.seen); at++ {
-		letter := allLetters(g.seen[at : at+1])
+	for at := 2; at < len(g.examined); at++ {
+		letter := allLetters(g.examined[at : at+1])
 		if at < most || !letter {
-			texts = append(texts, g.seen[at:])
+			texts = append(texts, g.examined[at:])
 		}
 		if !letter {
 			break
@@ -199,12 +199,12 @@ func (n *flagName) valueHolds(r *reading, i int, t *token, f Facts) bool {
 	holds := func(text string) bool {
 		return slices.ContainsFunc(t.alts, func(a alternative) bool { return a.is(text, f) })
 	}
-	if _, value, ok := strings.Cut(g.seen, "="); ok && (strings.HasPrefix(g.seen, "--") || r.style.single) {
+	if _, value, ok := strings.Cut(g.examined, "="); ok && (strings.HasPrefix(g.examined, "--") || r.style.single) {
 		return holds(value)
 	}
-	if len(n.name) == 2 && !strings.HasPrefix(g.seen, "--") && !r.style.single {
-		if at := strings.IndexByte(g.seen[1:], n.name[1]); at >= 0 && at+2 < len(g.seen) {
-			value := g.seen[at+2:]
+	if len(n.name) == 2 && !strings.HasPrefix(g.examined, "--") && !r.style.single {
+		if at := strings.IndexByte(g.examined[1:], n.name[1]); at >= 0 && at+2 < len(g.examined) {
+			value := g.examined[at+2:]
 			if at > 0 && t.has(leadsOutside) {
 				return outside(value, f) // what is =/usr in -DPREFIX=/usr is no list of paths behind -R
 			}
@@ -243,7 +243,7 @@ func (r *reading) starts(language string) bool {
 	if programs.Find(name) == nil {
 		name, _, _ = strings.Cut(language, "-")
 	}
-	return slices.ContainsFunc(programs.Read(name, words, programs.Place{}).Acts, func(a programs.Act) bool {
+	return slices.ContainsFunc(programs.Read(name, words, programs.Position{}).Acts, func(a programs.Act) bool {
 		read := language
 		if strings.HasPrefix(a.Of, language) {
 			read = a.Of
@@ -262,7 +262,7 @@ func (r *reading) ownEnd() int {
 		if !g.flag && !g.hidden && !g.value && !g.end && !plus {
 			return i
 		}
-		if g.flag && r.style.isFinal(g.seen) {
+		if g.flag && r.style.isFinal(g.examined) {
 			return i + 1
 		}
 	}

@@ -71,7 +71,7 @@ func (d *door) answer(w http.ResponseWriter, r *http.Request, err error) {
 		a = &answer{status: http.StatusBadGateway, text: "the request failed", err: err}
 	}
 	d.report(r.Context(), a)
-	clientOf(r.Context()).hearOut(d.proxy.o.HeaderTimeout)
+	clientOf(r.Context()).drain(d.proxy.o.HeaderTimeout)
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -73,10 +73,10 @@ func (c *client) header() (head []byte, whole bool) {
 	return head, whole
 }
 
-// hearOut bounds the time for reading the rest of a request that has already
+// drain bounds the time for reading the rest of a request that has already
 // been answered. net/http would set no bound: it clears the deadline when it
 // interrupts a read of the body, and then reads on.
-func (c *client) hearOut(rest time.Duration) {
+func (c *client) drain(rest time.Duration) {
 	c.mu.Lock()
 	c.last = time.Now().Add(rest)
 	c.mu.Unlock()
@@ -116,9 +116,9 @@ func (c *client) Close() error {
 	if !c.closing.CompareAndSwap(false, true) {
 		return c.Conn.Close()
 	}
-	defer c.door.gone()
+	defer c.door.connClosed()
 	if half, ok := c.Conn.(halfCloser); ok && !c.door.ending.Load() {
-		c.hearOut(lingerTime)
+		c.drain(lingerTime)
 		if half.CloseWrite() == nil {
 			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 		}

@@ -85,8 +85,8 @@ func (d *door) end(srv *http.Server) {
 	_ = srv.Close()
 }
 
-// gone is called once for each connection, when it is closed.
-func (d *door) gone() {
+// connClosed is called once for each connection, when it is closed.
+func (d *door) connClosed() {
 	<-d.slots
 	d.conns.Done()
 }

@@ -109,7 +109,7 @@ func FuzzAsked(f *testing.F) {
 		if err != nil || end < 0 {
 			return
 		}
-		got, err := asked(r, words[:end])
+		got, err := parseRequest(r, words[:end])
 		if err != nil {
 			return
 		}

@@ -28,7 +28,7 @@ var (
 // answers; conn is only used for its addresses. An error is errNotHello, unless
 // r failed.
 func readHello(conn net.Conn, r io.Reader) (read []byte, name string, err error) {
-	ear := &ear{Conn: conn, from: r}
+	ear := &helloReader{Conn: conn, from: r}
 	config := &tls.Config{
 		MinVersion: tls.VersionTLS12, // not reached
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -39,7 +39,7 @@ func readHello(conn net.Conn, r io.Reader) (read []byte, name string, err error)
 	err = tls.Server(ear, config).Handshake()
 	switch {
 	case errors.Is(err, errHelloRead):
-		return ear.heard, name, nil
+		return ear.bytes, name, nil
 	case ear.err != nil:
 		return nil, "", ear.err
 	default:
@@ -47,25 +47,25 @@ func readHello(conn net.Conn, r io.Reader) (read []byte, name string, err error)
 	}
 }
 
-// ear is a connection that reads from the program and writes nothing.
-type ear struct {
+// helloReader is a connection that reads from the program and writes nothing.
+type helloReader struct {
 	net.Conn
 	from  io.Reader
-	heard []byte
+	bytes []byte
 	err   error // of from
 }
 
-func (e *ear) Read(p []byte) (int, error) {
-	if len(e.heard) >= maxHello {
+func (e *helloReader) Read(p []byte) (int, error) {
+	if len(e.bytes) >= maxHello {
 		return 0, errHelloLong
 	}
 	n, err := e.from.Read(p)
-	e.heard = append(e.heard, p[:n]...)
+	e.bytes = append(e.bytes, p[:n]...)
 	e.err = err
 	return n, err
 }
 
-func (e *ear) Write(p []byte) (int, error) { return len(p), nil }
+func (e *helloReader) Write(p []byte) (int, error) { return len(p), nil }
 
 // unrecognizedName is the TLS alert for a server name that is not served here,
 // in a record of its own (RFC 8446, 6.2).

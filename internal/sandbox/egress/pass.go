@@ -14,26 +14,26 @@ import (
 
 // pass sends a plain request to the connected host, and returns its answer.
 func (d *door) pass(w http.ResponseWriter, r *http.Request, t target, upstream net.Conn) {
-	ctx := context.WithValue(r.Context(), reachedKey{}, reached{t, upstream})
+	ctx := context.WithValue(r.Context(), singleConnKey{}, singleConn{t, upstream})
 	r = r.WithContext(ctx)
 	r.Header.Del("Upgrade")
 	if r.Body != http.NoBody {
 		r.Body = &body{ReadCloser: r.Body, client: clientOf(ctx), idle: d.proxy.o.IdleTimeout}
 	}
 	d.forward.ServeHTTP(w, r)
-	clientOf(ctx).hearOut(d.proxy.o.HeaderTimeout)
+	clientOf(ctx).drain(d.proxy.o.HeaderTimeout)
 }
 
-// reached is a transport with a single connection, for a single request.
-type reached struct {
+// singleConn is a transport with a single connection, for a single request.
+type singleConn struct {
 	target   target
 	upstream net.Conn
 }
 
-type reachedKey struct{}
+type singleConnKey struct{}
 
-func reachedOf(ctx context.Context) (reached, bool) {
-	to, ok := ctx.Value(reachedKey{}).(reached)
+func singleConnOf(ctx context.Context) (singleConn, bool) {
+	to, ok := ctx.Value(singleConnKey{}).(singleConn)
 	return to, ok
 }
 
@@ -42,7 +42,7 @@ func reachedOf(ctx context.Context) (reached, bool) {
 func (d *door) forwarder() *httputil.ReverseProxy {
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			to, ok := reachedOf(ctx)
+			to, ok := singleConnOf(ctx)
 			if !ok {
 				return nil, errors.New("the request has no connection of its own")
 			}
@@ -66,7 +66,7 @@ func (d *door) forwarder() *httputil.ReverseProxy {
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			to, _ := reachedOf(r.Context())
+			to, _ := singleConnOf(r.Context())
 			a := unreachable(to.target, err)
 			if r.Context().Err() != nil { // the program has disconnected
 				a = &answer{status: http.StatusRequestTimeout, text: "the request stopped before its end", err: err}
@@ -78,7 +78,7 @@ func (d *door) forwarder() *httputil.ReverseProxy {
 
 // rewrite undoes what a reverse proxy does and a forward proxy must not do.
 func rewrite(r *httputil.ProxyRequest) {
-	to, _ := reachedOf(r.In.Context())
+	to, _ := singleConnOf(r.In.Context())
 	r.Out.URL.Host = strings.TrimSuffix(to.target.String(), ":80")
 	r.Out.Host = "" // use that of the URL
 	r.Out.URL.RawQuery = r.In.URL.RawQuery

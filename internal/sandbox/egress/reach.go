@@ -51,7 +51,7 @@ const maxAddresses = 16
 // addresses decides about a target and returns the accepted addresses, at least
 // one. It sends no query to the name server for a host that is not listed.
 func (p *Proxy) addresses(ctx context.Context, t target) ([]netip.Addr, error) {
-	if err := p.listed(t); err != nil {
+	if err := p.checkListed(t); err != nil {
 		return nil, err
 	}
 	if t.name == "" {
@@ -71,8 +71,8 @@ func (p *Proxy) addresses(ctx context.Context, t target) ([]netip.Addr, error) {
 	return p.judge(t, found, own)
 }
 
-// listed checks a target against the list, before any query or connection.
-func (p *Proxy) listed(t target) error {
+// checkListed checks a target against the list, before any query or connection.
+func (p *Proxy) checkListed(t target) error {
 	host, withPort := p.o.Hosts.names(t.name, t.port)
 	what := "host"
 	if t.name == "" {

@@ -22,7 +22,7 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request) error {
 	if !whole {
 		return malformed("the header of the request has no clear end")
 	}
-	t, err := asked(r, head)
+	t, err := parseRequest(r, head)
 	if err != nil {
 		return err
 	}
@@ -43,11 +43,11 @@ const user = "tipstaff"
 
 // knows checks the token of the session.
 func (d *door) knows(r *http.Request) error {
-	given := r.Header.Values("Proxy-Authorization")
-	basic := http.Request{Header: http.Header{"Authorization": given}}
+	credentials := r.Header.Values("Proxy-Authorization")
+	basic := http.Request{Header: http.Header{"Authorization": credentials}}
 	name, token, ok := basic.BasicAuth()
 	same := subtle.ConstantTimeCompare([]byte(name+":"+token), []byte(user+":"+d.token)) == 1
-	if len(given) == 1 && ok && same {
+	if len(credentials) == 1 && ok && same {
 		return nil
 	}
 	return &answer{

@@ -84,7 +84,7 @@ var ErrTooMany = fmt.Errorf("more than %d rules would be needed", MaxGrants)
 //     secret, contents are. Otherwise neither / nor the home could be listed;
 //   - in a workspace in which something is hidden, nothing can be made, renamed
 //     or removed directly in the directories above it;
-//   - pins do not hold, except in such directories, and those of [Own] that are
+//   - pins do not hold, except in such directories, and those of [OwnFile] that are
 //     kept. They need mounts.
 func (p Paths) Allow(unseen ...string) (Allowlist, error) { return p.allow(newWalk(p), unseen) }
 
@@ -101,7 +101,7 @@ func (p Paths) allow(w *walk, unseen []string) (Allowlist, error) {
 	if p.Profile == Open {
 		return Allowlist{Grants: []Grant{{Path: "/", Dir: true, Right: List | Read | Write | Device}}}, nil
 	}
-	w.unseen = unseen
+	w.unwatched = unseen
 	w.rights[w.root] = Grant{w.root, true, List}
 	for _, step := range []func() error{
 		func() error { return w.cover(w.root, Read) },
@@ -119,16 +119,16 @@ func (p Paths) allow(w *walk, unseen []string) (Allowlist, error) {
 
 // walk descends from directories to the hidden paths in them.
 type walk struct {
-	root    string
-	hidden  []string // sorted
-	blocked []string // neither granted nor entered: hidden, /dev, /run; sorted
-	pinned  []string // not granted for writing where the walk meets them; sorted
-	kept    []string // nor entered for writing, like blocked; sorted
-	unseen  []string // not watched
-	whole   []string // granted without a look into them
-	rights  map[string]Grant
-	notes   []string
-	watched *watch
+	root      string
+	hidden    []string // sorted
+	blocked   []string // neither granted nor entered: hidden, /dev, /run; sorted
+	pinned    []string // not granted for writing where the walk meets them; sorted
+	readOnly  []string // nor entered for writing, like blocked; sorted
+	unwatched []string // not watched
+	whole     []string // granted without a look into them
+	rights    map[string]Grant
+	notes     []string
+	watched   *watch
 }
 
 func newWalk(p Paths) *walk {
@@ -136,10 +136,10 @@ func newWalk(p Paths) *walk {
 	for _, h := range p.Hidden {
 		w.hidden = append(w.hidden, h.Path)
 	}
-	w.kept = p.kept
+	w.readOnly = p.readOnly
 	w.blocked = outermost(append([]string{filepath.Join(w.root, "dev"), filepath.Join(w.root, "run")}, w.hidden...))
 	for _, pin := range p.Pinned {
-		if !pin.InPlace && !slices.Contains(w.kept, pin.Path) {
+		if !pin.InPlace && !slices.Contains(w.readOnly, pin.Path) {
 			w.pinned = append(w.pinned, pin.Path)
 		}
 	}
@@ -151,7 +151,7 @@ func newWalk(p Paths) *walk {
 
 func (w *walk) each(paths []string, right Right) error {
 	for _, path := range paths {
-		if _, is := around(path, w.hidden); is {
+		if _, is := enclosing(path, w.hidden); is {
 			continue
 		}
 		info, err := os.Stat(path)
@@ -185,8 +185,8 @@ func (w *walk) show(paths []string) error {
 // now.
 func (w *walk) cover(dir string, right Right) error {
 	blocked := w.blocked
-	if right&Write != 0 && len(w.kept) > 0 {
-		blocked = outermost(slices.Concat(w.blocked, w.kept))
+	if right&Write != 0 && len(w.readOnly) > 0 {
+		blocked = outermost(slices.Concat(w.blocked, w.readOnly))
 	}
 	if !anyWithin(dir, blocked) || right&Write != 0 && slices.Contains(w.whole, dir) {
 		return w.grant(dir, true, right)
@@ -194,7 +194,7 @@ func (w *walk) cover(dir string, right Right) error {
 	if slices.Contains(blocked, dir) {
 		return nil
 	}
-	if !slices.Contains(w.unseen, dir) {
+	if !slices.Contains(w.unwatched, dir) {
 		w.watched.dir(dir).listed = true
 	}
 	entries, _ := os.ReadDir(dir) // what the server cannot list stays refused

@@ -101,10 +101,10 @@ func TestNoGrantOpensWhatIsHidden(t *testing.T) {
 		}
 		p.Workspace = pick(dirs, 3)
 		for _, path := range pick(all, 6) {
-			p.Hidden = append(p.Hidden, Place{Path: path})
+			p.Hidden = append(p.Hidden, Entry{Path: path})
 		}
 		for _, path := range pick(all, 3) {
-			p.Pinned = append(p.Pinned, Pin{Place: Place{Path: path}})
+			p.Pinned = append(p.Pinned, Pin{Entry: Entry{Path: path}})
 		}
 		a, err := p.Allow()
 		w.must(err)
@@ -145,7 +145,7 @@ func judge(p Paths, a Allowlist, path string) string {
 	for _, pin := range p.Pinned {
 		pinned = pinned || paths.Within(path, pin.Path)
 	}
-	_, inWorkspace := around(path, p.Workspace)
+	_, inWorkspace := enclosing(path, p.Workspace)
 	switch {
 	case got&Device != 0:
 		return "can be controlled"
@@ -267,7 +267,7 @@ func TestMakeFollowsNoLinkOutOfTheWorkspace(t *testing.T) {
 	w.repository("home/me/ws")
 	w.must(os.RemoveAll(w.at("home/me/ws/.git/hooks")))
 	p := w.resolve(Workspace)
-	w.equal("missing", w.places(p.Missing), "/home/me/ws/.git/hooks")
+	w.equal("missing", w.entries(p.Missing), "/home/me/ws/.git/hooks")
 	w.must(os.Rename(w.at("home/me/ws/.git"), w.at("home/me/ws/git")))
 	w.link("../victim", "home/me/ws/.git")
 	if err := p.Make(); err == nil {

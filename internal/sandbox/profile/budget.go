@@ -13,39 +13,39 @@ import (
 // busy for ever: a configuration that includes itself twelve times is read 12^10
 // times by a reader that does as git does.
 type budget struct {
-	entries int // of directories
-	found   int // repositories
-	names   int // bytes of the names of directories that wait to be searched
-	files   int // of git, and lines that include one
-	bytes   int // of these files
-	over    func() bool
+	entries      int // of directories
+	repositories int // repositories
+	names        int // bytes of the names of directories that wait to be searched
+	files        int // of git, and lines that include one
+	bytes        int // of these files
+	ended        func() bool
 }
 
 const (
-	defaultEntries = 5_000_000
-	defaultFound   = 5000
-	mostNames      = 256 << 20
-	perName        = 32 // beside its bytes
-	mostNotes      = 1000
-	mostFiles      = 100_000
-	mostBytes      = 256 << 20
+	defaultEntries      = 5_000_000
+	defaultRepositories = 5000
+	maxNames            = 256 << 20
+	perName             = 32 // beside its bytes
+	maxNotes            = 1000
+	maxFiles            = 100_000
+	maxBytes            = 256 << 20
 	// of one repository
-	mostIncludes  = 256
-	mostWorkTrees = 1000
+	maxIncludes  = 256
+	maxWorkTrees = 1000
 	// of a path: each look at one asks for all directories above it
-	mostDirectories = 128
+	maxDirectories = 128
 	// of links on a path, and of its bytes with a NUL, as the kernel counts
-	mostLinks = 40
-	mostPath  = 4096
+	maxLinks = 40
+	maxPath  = 4096
 )
 
 // tooDeep reports whether a path has more directories than are gone through.
-func tooDeep(path string) bool { return strings.Count(path, "/") > mostDirectories }
+func tooDeep(path string) bool { return strings.Count(path, "/") > maxDirectories }
 
 // followable reports whether a path that a file of git's holds is looked at. The
 // kernel, and so git, takes none that is too long.
 func (r *resolver) followable(path string) bool {
-	if len(path) >= mostPath {
+	if len(path) >= maxPath {
 		return false
 	}
 	_, err := followLinks(path)
@@ -56,14 +56,14 @@ func (r *resolver) followable(path string) bool {
 	return true
 }
 
-// spent reports whether the budget is used up or the context has ended. Then some
+// outOfBudget reports whether the budget is used up or the context has ended. Then some
 // repositories may have no protection, and no command may run.
-func (r *resolver) spent() bool {
+func (r *resolver) outOfBudget() bool {
 	b := &r.budget
 	if r.exhausted {
 		return true
 	}
-	if b.entries > 0 && b.found > 0 && b.names > 0 && b.files > 0 && b.bytes > 0 && !b.over() {
+	if b.entries > 0 && b.repositories > 0 && b.names > 0 && b.files > 0 && b.bytes > 0 && !b.ended() {
 		return false
 	}
 	r.exhaust("the workspace is too large to be searched for repositories; use a smaller one")
@@ -85,7 +85,7 @@ func (r *resolver) entriesOf(dir string) (list []os.DirEntry, err error) {
 		return nil, err
 	}
 	defer f.Close()
-	for !r.spent() {
+	for !r.outOfBudget() {
 		entries, err := f.ReadDir(min(batch, r.budget.entries))
 		r.budget.entries -= len(entries)
 		r.budget.files -= len(entries)

@@ -45,7 +45,7 @@ func TestAHostileConfigurationHasABound(t *testing.T) {
 	}{
 		{"itself, sixty thousand times", many("config", 60_000), nil, true},
 		{"a few files", many("m%", 200), nil, true},
-		{"more files than are followed", many("m%", mostIncludes+1), nil, false},
+		{"more files than are followed", many("m%", maxIncludes+1), nil, false},
 		{"files that are not there, sixty thousand", many("m%", 60_000), nil, false},
 		{"itself by hard links, each to all of them", many("c%", 1000), func(w *world) { names(w, 200, "home/me/ws/.git/c%d") }, false},
 		{"itself by a few hard links", many("c%", 100), func(w *world) { names(w, 100, "home/me/ws/.git/c%d") }, true},
@@ -104,7 +104,7 @@ func TestALongPathHoldsUpNoSearch(t *testing.T) {
 				t.Errorf("%.300v, pinned: %.300s", p.Notes, w.pinned(p))
 			}
 			for _, m := range p.Missing {
-				if len(m.Path) >= mostPath {
+				if len(m.Path) >= maxPath {
 					t.Errorf("to be made is %.100s…", m.Path)
 				}
 			}
@@ -211,7 +211,7 @@ func TestTheBudgetOfASearchBoundsWhatArchivesBring(t *testing.T) {
 	if err != nil || !p.Exhausted() || len(p.Repositories) > 0 {
 		t.Errorf("a search whose time is up: %v, %v, %v", err, p.Exhausted(), p.Repositories)
 	}
-	for i := range mostWorkTrees + 1 {
+	for i := range maxWorkTrees + 1 {
 		w.write(fmt.Sprintf("home/me/ws/r0/.git/worktrees/w%d/gitdir", i), fmt.Sprintf("/x%d/.git\n", i))
 		w.write(fmt.Sprintf("home/me/ws/r0/.git/worktrees/w%d/commondir", i), "../..\n")
 	}
@@ -252,7 +252,7 @@ func TestDirectoriesThatWaitAreSmall(t *testing.T) {
 	p.git = &search{entries: map[string]bool{}}
 	p.searchDir(p.git, w.at(deep))
 	bytes := 0
-	for _, list := range [][]waiting{p.git.near, p.git.later} {
+	for _, list := range [][]pendingDirs{p.git.near, p.git.thirdParty} {
 		for _, one := range list {
 			bytes += len(one.dir)
 			for _, name := range one.names {
@@ -264,10 +264,10 @@ func TestDirectoriesThatWaitAreSmall(t *testing.T) {
 		t.Errorf("%d directories wait with %d bytes", many, bytes)
 	}
 	p.budget.names = perName
-	if p.git.near = nil; p.spent() {
+	if p.git.near = nil; p.outOfBudget() {
 		t.Fatal("it is spent at once")
 	}
-	if p.searchDir(p.git, w.at(deep)); !p.spent() {
+	if p.searchDir(p.git, w.at(deep)); !p.outOfBudget() {
 		t.Error("what waits has no bound")
 	}
 }
@@ -275,12 +275,12 @@ func TestDirectoriesThatWaitAreSmall(t *testing.T) {
 // TestNotesHaveABound, and why a search went no further is among them.
 func TestNotesHaveABound(t *testing.T) {
 	w := newWorld(t)
-	for i := range mostNotes + 100 {
+	for i := range maxNotes + 100 {
 		w.write(fmt.Sprintf("home/me/ws/%d/.git", i), fmt.Sprintf("gitdir: /no/such/%d\n", i))
 	}
-	if p := w.resolve(Workspace); len(p.Notes) != mostNotes {
+	if p := w.resolve(Workspace); len(p.Notes) != maxNotes {
 		t.Errorf("%d notes", len(p.Notes))
 	}
-	w.Entries = 2*mostNotes + 150
+	w.Entries = 2*maxNotes + 150
 	w.says(w.resolve(Workspace).Notes, "too large")
 }

@@ -25,7 +25,7 @@ func TestEveryCacheThatIsOpenedIsKnownBefore(t *testing.T) {
 		t.Fatalf("only %q", opened)
 	}
 	for _, path := range opened {
-		if _, ok := around(path, known); !ok {
+		if _, ok := enclosing(path, known); !ok {
 			t.Errorf("%s is opened, and Caches does not know it", path)
 		}
 	}

@@ -39,10 +39,10 @@ func TestWhatGitWouldLetACommandMakeIsMadeBefore(t *testing.T) {
 	w.git("home/me/ws", "config", "extensions.worktreeConfig", "true")
 	w.git("home/me/ws", "config", "core.hooksPath", ".husky/_")
 	p := w.resolve(Workspace)
-	w.equal("missing", w.places(p.Missing), "/home/me/ws/.git/config.worktree /home/me/ws/.git/hooks /home/me/ws/.husky/_")
+	w.equal("missing", w.entries(p.Missing), "/home/me/ws/.git/config.worktree /home/me/ws/.git/hooks /home/me/ws/.husky/_")
 	w.must(p.Make())
 	p = w.resolve(Workspace)
-	w.equal("missing, made", w.places(p.Missing), "")
+	w.equal("missing, made", w.entries(p.Missing), "")
 	w.equal("pinned", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/config.worktree /home/me/ws/.git/hooks +/home/me/ws/.husky /home/me/ws/.husky/_")
 	w.equal("git still works", w.git("home/me/ws", "status", "--short"), "")
 }
@@ -64,7 +64,7 @@ git/more
 	p := w.resolve(Workspace)
 	w.equal("pinned", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/hooks /home/me/ws/githooks "+
 		"+/home/me/ws/tools +/home/me/ws/tools/git /home/me/ws/tools/git/config /home/me/ws/tools/git/more")
-	w.equal("missing: a command could make it", w.places(p.Missing), "/home/me/ws/later")
+	w.equal("missing: a command could make it", w.entries(p.Missing), "/home/me/ws/later")
 
 	w.write("home/me/ws/tools/git/config", "[core]\n\thooksPath = .\n")
 	w.says(w.resolve(Workspace).Notes, "core.hooksPath", "around the work tree")
@@ -89,7 +89,7 @@ func TestALinkedWorkTreeMayUseItsRepository(t *testing.T) {
 		"+/home/me/main/.git/worktrees/other /home/me/main/.git/worktrees/other/commondir /home/me/main/.git/worktrees/other/gitdir "+
 		"+/home/me/main/.git/worktrees/tree /home/me/main/.git/worktrees/tree/commondir /home/me/main/.git/worktrees/tree/gitdir "+
 		"+/home/me/ws/tree /home/me/ws/tree/.git")
-	w.equal("planted", w.places(p.Planted), "")
+	w.equal("planted", w.entries(p.Planted), "")
 
 	inside := w.resolve(Workspace, "home/me")
 	w.equal("when the repository lies in the workspace", w.names(inside.Writable()), "/home/me")
@@ -201,7 +201,7 @@ func TestAPlantedCommondirIsReported(t *testing.T) {
 	w := newWorld(t)
 	w.repository("home/me/ws")
 	w.git("home/me/ws", "worktree", "add", "-q", "tree")
-	w.equal("planted", w.places(w.resolve(Workspace).Planted), "")
+	w.equal("planted", w.entries(w.resolve(Workspace).Planted), "")
 
 	w.git("home/me/ws", "clone", "-q", "--bare", ".", "evil")
 	w.write("home/me/ws/evil/hooks/pre-commit", "#!/bin/sh\n: > "+w.at("ran")+"\n")
@@ -213,7 +213,7 @@ func TestAPlantedCommondirIsReported(t *testing.T) {
 	}
 	w.write("home/me/ws/.git/worktrees/tree/commondir", "../../../evil\n")
 	p := w.resolve(Workspace)
-	w.equal("planted", w.places(p.Planted), "/home/me/ws/.git/commondir /home/me/ws/.git/worktrees/tree/commondir")
+	w.equal("planted", w.entries(p.Planted), "/home/me/ws/.git/commondir /home/me/ws/.git/worktrees/tree/commondir")
 }
 
 func TestLinksInARepositoryAreFollowed(t *testing.T) {
@@ -263,10 +263,10 @@ func TestTheSearchHasABound(t *testing.T) {
 	w.Entries = 0
 	p = w.resolve(Workspace)
 	w.equal("repositories", w.names(p.Repositories), "/home/me/ws/a/b/c/.git")
-	w.Known, w.Entries = p.Repositories, 200
+	w.KnownRepositories, w.Entries = p.Repositories, 200
 	w.equal("what was known", w.names(w.resolve(Workspace).Repositories), "/home/me/ws/a/b/c/.git")
 
-	w.Known = []string{w.at("home/me/ws/a/.git"), w.at("etc/passwd"), w.at("home/me/none/.git"), "relative"}
+	w.KnownRepositories = []string{w.at("home/me/ws/a/.git"), w.at("etc/passwd"), w.at("home/me/none/.git"), "relative"}
 	w.equal("what is known of and is none", w.names(w.resolve(Workspace).Repositories), "")
 }
 
@@ -328,17 +328,17 @@ func TestARepositoryStaysPinnedWhateverIsTakenFromIt(t *testing.T) {
 	for _, name := range []string{".git/HEAD", ".git/objects", ".git/refs", "bare/HEAD", "bare/objects", "bare/refs"} {
 		w.must(os.RemoveAll(w.at("home/me/ws/" + name)))
 	}
-	w.Known, w.KnownDirs = before.Repositories, before.GitDirs
+	w.KnownRepositories, w.KnownGitDirs = before.Repositories, before.GitDirs
 	p := w.resolve(Workspace)
 	w.equal("pinned", w.pinned(p), w.pinned(before))
-	w.Known, w.KnownDirs = nil, nil
+	w.KnownRepositories, w.KnownGitDirs = nil, nil
 	w.equal("pinned by those who have not seen it whole", w.pinned(w.resolve(Workspace)), "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/hooks")
 
 	w.must(os.RemoveAll(w.at("home/me/ws/.git/hooks")))
 	w.must(os.RemoveAll(w.at("home/me/ws/bare")))
-	w.Known, w.KnownDirs = before.Repositories, before.GitDirs
+	w.KnownRepositories, w.KnownGitDirs = before.Repositories, before.GitDirs
 	p = w.resolve(Workspace)
-	w.equal("of a broken one nothing is made", w.places(p.Missing), "")
+	w.equal("of a broken one nothing is made", w.entries(p.Missing), "")
 	w.equal("and what is gone is gone", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config")
 }
 

@@ -26,13 +26,13 @@ import (
 func (r *resolver) gitDir(dir string) bool {
 	if common := filepath.Join(dir, "commondir"); exists(common) {
 		r.plant(common)
-	} else if !isRepository(dir) && !(r.git.known[dir] && isDir(dir)) && !wasRepository(dir) {
+	} else if !isRepository(dir) && !(r.git.knownDirs[dir] && isDir(dir)) && !wasRepository(dir) {
 		return false
 	}
 	if r.git.dirs[dir] {
 		return true
 	}
-	if r.budget.found--; r.spent() {
+	if r.budget.repositories--; r.outOfBudget() {
 		return false
 	}
 	r.git.dirs[dir] = true
@@ -59,13 +59,13 @@ func (r *resolver) gitDir(dir string) bool {
 // owned sets the repository to which the following pins belong, until the returned
 // function is called. Nothing is made in a broken repository.
 func (r *resolver) owned(by string, broken bool) (end func()) {
-	owner, was := r.git.owner, r.git.broken
-	r.git.owner, r.git.broken = by, broken
-	return func() { r.git.owner, r.git.broken = owner, was }
+	owner, was := r.git.owner, r.git.invalid
+	r.git.owner, r.git.invalid = by, broken
+	return func() { r.git.owner, r.git.invalid = owner, was }
 }
 
 func (r *resolver) plant(path string) {
-	r.Planted = append(r.Planted, Place{path, false, "git would take hooks and configuration from where it says"})
+	r.Planted = append(r.Planted, Entry{path, false, "git would take hooks and configuration from where it says"})
 }
 
 // workTrees pins the files that identify the linked work trees of a repository, and
@@ -80,8 +80,8 @@ func (r *resolver) workTrees(dir string, config gitConfig) []string {
 	}
 	entries, _ := r.entriesOf(filepath.Join(dir, "worktrees"))
 	for _, e := range entries {
-		if len(tops) > mostWorkTrees {
-			r.tooMuch(fmt.Sprintf("the repository %s has more than %d work trees", dir, mostWorkTrees))
+		if len(tops) > maxWorkTrees {
+			r.tooMuch(fmt.Sprintf("the repository %s has more than %d work trees", dir, maxWorkTrees))
 			break
 		}
 		own := filepath.Join(dir, "worktrees", e.Name())
@@ -107,12 +107,12 @@ func (r *resolver) workTree(own, file string, perTree bool) {
 	if top, rest := existing(filepath.Dir(file)); file != "" {
 		file = filepath.Join(top, rest, filepath.Base(file))
 	}
-	end := r.owned(file, r.git.broken)
+	end := r.owned(file, r.git.invalid)
 	defer end()
 	r.pinGit(filepath.Join(own, "commondir"), false, "it says where hooks are")
 	r.pinGit(filepath.Join(own, "gitdir"), false, "it says which work tree it belongs to")
 	tree := filepath.Join(own, "config.worktree")
-	r.TreeConfigs = append(r.TreeConfigs, Pin{Place: Place{Path: tree, Why: "git runs what it names"}, GitDir: own, of: file})
+	r.TreeConfigs = append(r.TreeConfigs, Pin{Entry: Entry{Path: tree, Why: "git runs what it names"}, GitDir: own, of: file})
 	if perTree || exists(tree) {
 		r.pinConfig(own, tree, perTree)
 	}
@@ -139,7 +139,7 @@ func (r *resolver) submodules(dir string, depth int) {
 	}
 	entries, _ := r.entriesOf(dir)
 	for _, e := range entries {
-		if e.Type() != fs.ModeDir || r.spent() {
+		if e.Type() != fs.ModeDir || r.outOfBudget() {
 			continue
 		}
 		if path := filepath.Join(dir, e.Name()); !r.gitDir(path) {
@@ -154,8 +154,8 @@ func (r *resolver) pinGit(path string, dir bool, why string) {
 	real, info, err := canonical(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !exists(path):
-		if r.writable(path) && !r.git.broken {
-			r.Missing = append(r.Missing, Place{path, dir, why})
+		if r.writable(path) && !r.git.invalid {
+			r.Missing = append(r.Missing, Entry{path, dir, why})
 		}
 	case errors.Is(err, errDeep):
 		r.tooMuch(fmt.Sprintf("%s cannot be pinned: %v", path, errDeep))
@@ -165,7 +165,7 @@ func (r *resolver) pinGit(path string, dir bool, why string) {
 		if real != path {
 			r.pinLinks(path, why)
 		}
-		pin := Pin{Place: Place{real, info.IsDir(), why}, of: r.git.owner}
+		pin := Pin{Entry: Entry{real, info.IsDir(), why}, of: r.git.owner}
 		if other, shared := r.pins[real]; shared && other.of != pin.of {
 			pin.of = ""
 		}

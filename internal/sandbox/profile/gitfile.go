@@ -14,13 +14,13 @@ import (
 // smaller, the others are one line.
 const maxGitFile = 1 << 20
 
-var errSpent = errors.New("the search has met its bound")
+var errOutOfBudget = errors.New("the search has met its bound")
 
 // openGitFile opens a small regular file.
 func (r *resolver) openGitFile(path string) (*os.File, fs.FileInfo, error) {
 	r.budget.files--
-	if r.spent() {
-		return nil, nil, errSpent
+	if r.outOfBudget() {
+		return nil, nil, errOutOfBudget
 	}
 	f, err := openPlain(path)
 	if err != nil {

@@ -31,17 +31,17 @@ type readConfig struct {
 	syntax error // what git would not understand
 }
 
-// including follows the includes of one configuration. git follows them ten deep, each
+// includeWalk follows the includes of one configuration. git follows them ten deep, each
 // as often as it meets it; here each file is followed once and as deep as they go,
 // which finds the same files.
-type including struct {
-	left  int                  // includes that may still be followed
-	found map[string]gitConfig // by the path of the include
-	files map[placed]gitConfig // the same files, whatever their names
+type includeWalk struct {
+	remaining int                     // includes that may still be followed
+	byPath    map[string]gitConfig    // by the path of the include
+	byFile    map[configKey]gitConfig // the same files, whatever their names
 }
 
-// placed is a file in a directory, from which its includes are seen.
-type placed struct {
+// configKey is a file in a directory, from which its includes are seen.
+type configKey struct {
 	inode
 	dir string
 }
@@ -49,18 +49,18 @@ type placed struct {
 // followConfig reads a configuration with its includes, whatever their condition is,
 // and pins those that commands could write.
 func (r *resolver) followConfig(path string) gitConfig {
-	in := &including{left: mostIncludes, found: map[string]gitConfig{}, files: map[placed]gitConfig{}}
+	in := &includeWalk{remaining: maxIncludes, byPath: map[string]gitConfig{}, byFile: map[configKey]gitConfig{}}
 	c := r.parseConfig(in, path)
-	if in.left < 0 {
-		r.tooMuch(fmt.Sprintf("the configuration %s includes more than %d files", path, mostIncludes))
+	if in.remaining < 0 {
+		r.tooMuch(fmt.Sprintf("the configuration %s includes more than %d files", path, maxIncludes))
 	}
 	return c
 }
 
 // parseConfig reads the configuration at path, by which it was included.
-func (r *resolver) parseConfig(in *including, path string) gitConfig {
+func (r *resolver) parseConfig(in *includeWalk, path string) gitConfig {
 	read, key := r.readConfig(path)
-	if c, known := in.files[key]; known && key.dir != "" {
+	if c, known := in.byFile[key]; known && key.dir != "" {
 		return c
 	}
 	switch {
@@ -69,21 +69,21 @@ func (r *resolver) parseConfig(in *including, path string) gitConfig {
 	case read.syntax != nil:
 		r.note("%s is not understood, so what it leads to from there on is not protected: %v", path, read.syntax)
 	}
-	in.files[key] = gitConfig{} // an include of itself adds nothing
+	in.byFile[key] = gitConfig{} // an include of itself adds nothing
 	c := read.gitConfig
 	for _, include := range c.includes {
 		file := r.gitPath(filepath.Dir(path), include)
-		inner, known := in.found[file]
+		inner, known := in.byPath[file]
 		if !known {
-			if in.left--; in.left < 0 || r.spent() {
+			if in.remaining--; in.remaining < 0 || r.outOfBudget() {
 				break
 			}
-			in.found[file] = gitConfig{}
+			in.byPath[file] = gitConfig{}
 			if !r.followable(file) {
 				continue
 			}
 			inner = r.include(in, filepath.Dir(path), file)
-			in.found[file] = inner
+			in.byPath[file] = inner
 		}
 		if inner.hooksPath != "" {
 			c.hooksPath = inner.hooksPath
@@ -93,12 +93,12 @@ func (r *resolver) parseConfig(in *including, path string) gitConfig {
 		}
 		c.perTree = c.perTree || inner.perTree
 	}
-	in.files[key] = c
+	in.byFile[key] = c
 	return c
 }
 
 // include pins and follows one include of a configuration in the directory dir.
-func (r *resolver) include(in *including, dir, file string) gitConfig {
+func (r *resolver) include(in *includeWalk, dir, file string) gitConfig {
 	r.budget.files--
 	real, rest := existing(file)
 	if r.writable(real) {
@@ -115,17 +115,17 @@ func (r *resolver) include(in *including, dir, file string) gitConfig {
 
 // readConfig reads a file of configuration, each once by its inode. The place is zero
 // where it is not known.
-func (r *resolver) readConfig(path string) (readConfig, placed) {
+func (r *resolver) readConfig(path string) (readConfig, configKey) {
 	f, info, err := r.openGitFile(path)
 	if err != nil {
-		return readConfig{err: err}, placed{}
+		return readConfig{err: err}, configKey{}
 	}
 	defer f.Close()
 	id, numbered := inodeOf(info)
 	c, known := r.git.configs[id]
 	if known && numbered {
 		r.budget.bytes -= c.bytes // what it includes is gone through again
-		return c, placed{id, filepath.Dir(path)}
+		return c, configKey{id, filepath.Dir(path)}
 	}
 	text, err := r.readOpen(f)
 	c.bytes, c.err = len(text), err
@@ -133,10 +133,10 @@ func (r *resolver) readConfig(path string) (readConfig, placed) {
 		c.gitConfig, c.syntax = parseGitConfig(text)
 	}
 	if !numbered {
-		return c, placed{}
+		return c, configKey{}
 	}
 	r.git.configs[id] = c
-	return c, placed{id, filepath.Dir(path)}
+	return c, configKey{id, filepath.Dir(path)}
 }
 
 // globalConfig follows the system's configuration and the user's own into the

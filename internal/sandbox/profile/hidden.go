@@ -13,7 +13,7 @@ import (
 // hide lists the secrets that exist, and watches for those that do not.
 func (r *resolver) hide() {
 	for _, row := range r.tables.secrets {
-		lent := row.lent != "" && slices.Contains(r.m.Reveal, row.lent)
+		lent := row.credential != "" && slices.Contains(r.m.Reveal, row.credential)
 		if lent && row.but == nil {
 			continue
 		}
@@ -75,7 +75,7 @@ func (r *resolver) hidePath(path, why string, foreign bool) {
 	if real != path {
 		r.watched.path(path)
 	}
-	r.Hidden = append(r.Hidden, Place{real, info.IsDir(), why})
+	r.Hidden = append(r.Hidden, Entry{real, info.IsDir(), why})
 }
 
 // show lists the files of a hidden directory that stay readable. People keep some of
@@ -100,7 +100,7 @@ func (r *resolver) show(dir string, names []string) {
 // showsHidden reports whether a path is a link to something hidden.
 func (r *resolver) showsHidden(path string) bool {
 	real, _, err := canonical(path)
-	return err != nil || real != path && slices.ContainsFunc(r.Hidden, func(h Place) bool { return paths.Within(real, h.Path) })
+	return err != nil || real != path && slices.ContainsFunc(r.Hidden, func(h Entry) bool { return paths.Within(real, h.Path) })
 }
 
 // onlyMounted reports whether path is a mount point of the kernel on which nothing
@@ -134,7 +134,7 @@ func (r *resolver) tooWide(path string) string {
 // warnOfConfig adds a note about what a configuration file in a workspace leads to.
 func (r *resolver) warnOfConfig(path string) {
 	dir, absent := existing(path)
-	if _, inside := around(dir, r.Workspace); !inside || r.Profile != Workspace {
+	if _, inside := enclosing(dir, r.Workspace); !inside || r.Profile != Workspace {
 		return
 	}
 	if absent != "" {
@@ -157,7 +157,7 @@ func (r *resolver) hideHomes() {
 			real, _ := existing(p)
 			return paths.Within(real, home)
 		}) {
-			r.Hidden = append(r.Hidden, Place{home, true, "another user's home"})
+			r.Hidden = append(r.Hidden, Entry{home, true, "another user's home"})
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (r *resolver) hideOtherNames() {
 	for _, h := range slices.Clone(r.Hidden) {
 		for _, name := range r.otherNames(h.Path) {
 			if r.tooWide(name) == "" {
-				r.Hidden = append(r.Hidden, Place{name, h.Dir, h.Why + ", mounted from " + h.Path})
+				r.Hidden = append(r.Hidden, Entry{name, h.Dir, h.Why + ", mounted from " + h.Path})
 			}
 		}
 	}
@@ -194,8 +194,8 @@ func (r *resolver) otherNames(path string) []string {
 
 // hideOutermost drops paths that lie in another hidden one.
 func (r *resolver) hideOutermost() {
-	slices.SortStableFunc(r.Hidden, func(a, b Place) int { return byPath(a.Path, b.Path) })
-	var kept []Place
+	slices.SortStableFunc(r.Hidden, func(a, b Entry) int { return byPath(a.Path, b.Path) })
+	var kept []Entry
 	for _, h := range r.Hidden {
 		if len(kept) == 0 || !paths.Within(h.Path, kept[len(kept)-1].Path) {
 			kept = append(kept, h)

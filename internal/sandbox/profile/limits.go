@@ -11,7 +11,7 @@ import (
 type limits struct {
 	closed, but []string // with everything below, except below these
 	tops        []string // not these themselves
-	startup     []Place
+	startup     []Entry
 	programs    []string
 }
 
@@ -43,8 +43,8 @@ func System(m Machine, dir string) bool {
 
 // whyNot says why a directory must not become writable; "" if it may.
 func (r *resolver) whyNot(path string) string {
-	if closed, is := around(path, r.limits.closed); is {
-		open, but := around(path, r.limits.but)
+	if closed, is := enclosing(path, r.limits.closed); is {
+		open, but := enclosing(path, r.limits.but)
 		if !but || path == open {
 			return "it belongs to the system: " + closed
 		}
@@ -74,7 +74,7 @@ func (r *resolver) findStartup() {
 	for _, row := range r.tables.startup {
 		r.each(row.names, func(path string, _ bool) {
 			if real, info, err := canonical(path); err == nil && r.tooWide(real) == "" {
-				r.limits.startup = append(r.limits.startup, Place{real, info.IsDir(), row.why})
+				r.limits.startup = append(r.limits.startup, Entry{real, info.IsDir(), row.why})
 			}
 		})
 	}

@@ -19,22 +19,22 @@ type Machine struct {
 	// StateDir and ConfigFiles are tipstaff's own and are hidden.
 	StateDir    string
 	ConfigFiles []string
-	// Own lists more of tipstaff's own files, as they are now, wherever they lie.
-	Own []Own
+	// OwnFiles lists more of tipstaff's own files, as they are now, wherever they lie.
+	OwnFiles []OwnFile
 	// Programs reports whether a program is installed; nil: none is. It decides
 	// which caches are made.
 	Programs func(name string) bool
-	// Known lists Repositories that an earlier Resolve has found. They come before
+	// KnownRepositories lists Repositories that an earlier Resolve has found. They come before
 	// the search of the workspace, so that no command can push them out of the
 	// bound by filling the workspace.
-	Known []string
-	// KnownDirs lists GitDirs that an earlier Resolve has found. They stay pinned
+	KnownRepositories []string
+	// KnownGitDirs lists GitDirs that an earlier Resolve has found. They stay pinned
 	// for as long as the directory exists: a command that removes HEAD from a
 	// repository must not free its hooks by that.
-	KnownDirs []string
-	// Seen lists workspaces that were searched to the end: commands have closed
+	KnownGitDirs []string
+	// Searched lists workspaces that were searched to the end: commands have closed
 	// what is closed in them now.
-	Seen []string
+	Searched []string
 	// Control holds patterns of files of work trees that steer other programs and
 	// that the operator leaves to commands: see [ControlAllowed].
 	Control []string
@@ -52,17 +52,17 @@ type Machine struct {
 	root string // in tests: what stands for /
 }
 
-// Own is a file or directory of tipstaff's own. Its path is canonical and is not
+// OwnFile is a file or directory of tipstaff's own. Its path is canonical and is not
 // resolved again: the caller resolved it while that was possible. The zero Own is
 // hidden.
-type Own struct {
-	Place
+type OwnFile struct {
+	Entry
 	Name string // another path by which it is reached; ""
 	// Readable: it is pinned if it lies in something writable, and not hidden.
 	Readable bool
-	// Kept: a readable one must not change even if only Landlock can enforce that.
+	// ReadOnly: a readable one must not change even if only Landlock can enforce that.
 	// Then nothing can be made directly in the directories above it.
-	Kept bool
+	ReadOnly bool
 }
 
 // variable returns the absolute paths in a variable. If a name occurs twice, the

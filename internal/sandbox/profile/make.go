@@ -27,7 +27,7 @@ func (p Paths) Make() error {
 // make starts from the outermost directory that a command may write, or from the
 // directory that exists, whichever is further out: what lies above is out of reach
 // of commands.
-func (p Paths) make(m Place) error {
+func (p Paths) make(m Entry) error {
 	base, _ := existing(m.Path)
 	for _, dir := range p.Writable() {
 		if paths.Within(base, dir) {

@@ -36,8 +36,8 @@ func (r *resolver) names(name string, home homeDir) []string {
 			list = append(list, filepath.Join(value, rest))
 		}
 	}
-	if place, ok := r.tables.places[variable]; ok {
-		for _, value := range r.names(place, home) {
+	if value, ok := r.tables.variableDefaults[variable]; ok {
+		for _, value := range r.names(value, home) {
 			list = append(list, filepath.Join(value, rest))
 		}
 	}

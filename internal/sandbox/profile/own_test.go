@@ -10,21 +10,21 @@ import (
 )
 
 // mine is a file of tipstaff's own in a world.
-func (w *world) mine(name string, o Own) Own {
+func (w *world) mine(name string, o OwnFile) OwnFile {
 	o.Path, o.Why = w.at(name), "tipstaff's own"
 	return o
 }
 
 func TestOwnSecretsAreHiddenAndTheRestIsPinned(t *testing.T) {
 	w := newWorld(t, "home/me/ws/conf/key", "home/me/ws/conf/cert", "home/me/ws/.tipstaff/policy.yaml", "etc/tipstaff/key", "etc/tipstaff/policy.yaml")
-	w.Own = []Own{
-		w.mine("home/me/ws/conf/key", Own{}), w.mine("home/me/ws/conf/cert", Own{Readable: true}),
-		w.mine("etc/tipstaff/key", Own{}), w.mine("etc/tipstaff/policy.yaml", Own{Readable: true}),
-		w.mine("home/me/ws/none", Own{}), w.mine("home/me/ws/nor", Own{Readable: true}),
+	w.OwnFiles = []OwnFile{
+		w.mine("home/me/ws/conf/key", OwnFile{}), w.mine("home/me/ws/conf/cert", OwnFile{Readable: true}),
+		w.mine("etc/tipstaff/key", OwnFile{}), w.mine("etc/tipstaff/policy.yaml", OwnFile{Readable: true}),
+		w.mine("home/me/ws/none", OwnFile{}), w.mine("home/me/ws/nor", OwnFile{Readable: true}),
 	}
-	dir := w.mine("home/me/ws/.tipstaff", Own{Readable: true})
+	dir := w.mine("home/me/ws/.tipstaff", OwnFile{Readable: true})
 	dir.Dir = true
-	w.Own = append(w.Own, dir)
+	w.OwnFiles = append(w.OwnFiles, dir)
 	p := w.resolve(Workspace)
 	w.equal("hidden", w.hidden(p), "/etc/tipstaff/key /home/me/ws/conf/key")
 	w.equal("pinned", w.pinned(p), "/home/me/ws/.tipstaff +/home/me/ws/conf /home/me/ws/conf/cert")
@@ -42,7 +42,7 @@ func TestOwnSecretsAreHiddenAndTheRestIsPinned(t *testing.T) {
 // of its workspace, wait for a look that sees nothing there, and open it again.
 func TestAClosedDirectoryHidesNoOwnSecretFromResolve(t *testing.T) {
 	w := newWorld(t, "home/me/ws/conf/key")
-	w.Own = []Own{w.mine("home/me/ws/conf/key", Own{})}
+	w.OwnFiles = []OwnFile{w.mine("home/me/ws/conf/key", OwnFile{})}
 	w.must(os.Chmod(w.at("home/me/ws/conf"), 0))
 	t.Cleanup(func() { _ = os.Chmod(w.at("home/me/ws/conf"), 0o755) })
 	p := w.resolve(Workspace)
@@ -60,9 +60,9 @@ func TestAClosedDirectoryHidesNoOwnSecretFromResolve(t *testing.T) {
 // hidden ones have.
 func TestKeptDirectoriesAreReadableAndNotWritableWithLandlockAlone(t *testing.T) {
 	w := newWorld(t, "home/me/ws/out/proofs/1.txt", "home/me/ws/out/x", "home/me/ws/src/y")
-	kept := w.mine("home/me/ws/out/proofs", Own{Readable: true, Kept: true})
+	kept := w.mine("home/me/ws/out/proofs", OwnFile{Readable: true, ReadOnly: true})
 	kept.Dir = true
-	w.Own = []Own{kept}
+	w.OwnFiles = []OwnFile{kept}
 	p := w.resolve(Workspace)
 	w.equal("pinned", w.pinned(p), "+/home/me/ws/out /home/me/ws/out/proofs")
 	a, err := p.Allow()
@@ -84,9 +84,9 @@ func TestKeptDirectoriesAreReadableAndNotWritableWithLandlockAlone(t *testing.T)
 // TestNoWorkspaceLiesInAnOwnDirectory whoever names it.
 func TestNoWorkspaceLiesInAnOwnDirectory(t *testing.T) {
 	w := newWorld(t, "data/own/file")
-	dir := w.mine("data/own", Own{Readable: true})
+	dir := w.mine("data/own", OwnFile{Readable: true})
 	dir.Dir = true
-	w.Own = []Own{dir}
+	w.OwnFiles = []OwnFile{dir}
 	p := w.resolve(Workspace, "data/own")
 	w.equal("workspace", w.names(p.Workspace), "")
 	w.says(p.Notes, "is not made writable", "own")
@@ -95,7 +95,7 @@ func TestNoWorkspaceLiesInAnOwnDirectory(t *testing.T) {
 func TestUnderOpenOwnFilesArePinnedInPlace(t *testing.T) {
 	w := newWorld(t, "data/conf/key", "data/conf/policy.yaml")
 	p := w.resolve(Open)
-	p.PinOwn([]Own{w.mine("data/conf/key", Own{}), w.mine("data/conf/policy.yaml", Own{Readable: true}), w.mine("data/none", Own{})})
+	p.PinOwn([]OwnFile{w.mine("data/conf/key", OwnFile{}), w.mine("data/conf/policy.yaml", OwnFile{Readable: true}), w.mine("data/none", OwnFile{})})
 	w.equal("hidden", w.hidden(p), "/data/conf/key")
 	held := map[string]bool{}
 	for _, pin := range p.Pinned {

@@ -26,7 +26,7 @@ type Paths struct {
 	Runtime []string `json:"runtime,omitempty"`
 	// Hidden lists what commands must neither read nor write, including everything
 	// below.
-	Hidden []Place `json:"hidden,omitempty"`
+	Hidden []Entry `json:"hidden,omitempty"`
 	// Shown lists files in hidden directories that stay readable.
 	Shown []string `json:"shown,omitempty"`
 	// Pinned lists what lies below something writable and must not change. In the
@@ -35,7 +35,7 @@ type Paths struct {
 	// Missing lists what Make has to make before commands run; then call Resolve
 	// again. It holds caches of tools that are installed, and files that git would
 	// otherwise let a command make (hooks, configuration).
-	Missing []Place `json:"missing,omitempty"`
+	Missing []Entry `json:"missing,omitempty"`
 	// Repositories lists the git repositories in the workspace, each by the path by
 	// which git finds it: a .git, or the directory of a bare one.
 	Repositories []string `json:"repositories,omitempty"`
@@ -48,10 +48,10 @@ type Paths struct {
 	// Planted lists files by which a repository would take hooks and settings from
 	// elsewhere, and that no repository of this kind has. Do not run git there
 	// before they are removed.
-	Planted []Place `json:"planted,omitempty"`
+	Planted []Entry `json:"planted,omitempty"`
 	// Watched lists what is not pinned: the guard puts back and reports what is
 	// made or changed there. The paths need not exist.
-	Watched []Place `json:"watched,omitempty"`
+	Watched []Entry `json:"watched,omitempty"`
 	// Notes tell the operator what was left out, and why.
 	Notes []string `json:"notes,omitempty"`
 
@@ -60,14 +60,14 @@ type Paths struct {
 	partial bool // the search for repositories is incomplete
 	// exhausted: the search has met a bound.
 	exhausted bool
-	kept      []string // pinned, under Landlock too
+	readOnly  []string // pinned, under Landlock too
 	// closed lists the user's directories that the search could not open.
 	closed     []string
 	unfollowed []Unfollowed
 }
 
-// Place is a file or directory, with a reason.
-type Place struct {
+// Entry is a file or directory, with a reason.
+type Entry struct {
 	Path string `json:"path"`
 	Dir  bool   `json:"dir,omitempty"`
 	Why  string `json:"why"`
@@ -75,7 +75,7 @@ type Place struct {
 
 // Pin is a place that a command must not change. The zero InPlace is stricter.
 type Pin struct {
-	Place
+	Entry
 	// InPlace: it must not be moved or removed, because something hidden or pinned
 	// lies in it. Its contents are as writable as without the pin.
 	InPlace bool `json:"in_place,omitempty"`
@@ -85,9 +85,9 @@ type Pin struct {
 	// Programs: it is a directory in which programs are found. Tools of the
 	// workspace (npm, venv) write there, so only a mount protects it from commands.
 	Programs bool `json:"-"`
-	// Own: it is a file of tipstaff's own. The server reads it again only if no
+	// IsOwn: it is a file of tipstaff's own. The server reads it again only if no
 	// command can have written it.
-	Own bool `json:"-"`
+	IsOwn bool `json:"-"`
 	// Link: it is a symbolic link; the link itself is pinned.
 	Link bool `json:"link,omitempty"`
 	// Copy: it is a directory that git tracks. Commands get a copy of their own at
@@ -134,7 +134,7 @@ func (p Paths) Without(repositories []string) Paths {
 	var kept []Pin
 	needed := func(dir string) bool {
 		return len(kept) > 0 && below(kept[len(kept)-1].Path, dir) || // in order, what is below it follows at once
-			slices.ContainsFunc(p.Hidden, func(h Place) bool { return below(h.Path, dir) })
+			slices.ContainsFunc(p.Hidden, func(h Entry) bool { return below(h.Path, dir) })
 	}
 	for _, pin := range slices.Backward(p.Pinned) { // the contents of a directory come first
 		if pin.InPlace && needed(pin.Path) || !pin.InPlace && !removable[pin.of] {
@@ -189,9 +189,9 @@ func (p Paths) Stages() (list []string) {
 }
 
 // MissingBeside returns what is missing and lies in none of these directories.
-func (p Paths) MissingBeside(dirs []string) []Place {
-	return slices.DeleteFunc(slices.Clone(p.Missing), func(m Place) bool {
-		_, in := around(m.Path, dirs)
+func (p Paths) MissingBeside(dirs []string) []Entry {
+	return slices.DeleteFunc(slices.Clone(p.Missing), func(m Entry) bool {
+		_, in := enclosing(m.Path, dirs)
 		return in
 	})
 }
@@ -217,15 +217,15 @@ func (p Paths) Equal(q Paths) bool {
 		slices.Equal(p.Git, q.Git) &&
 		slices.Equal(p.Devices, q.Devices) &&
 		slices.Equal(p.Runtime, q.Runtime) &&
-		slices.EqualFunc(p.Hidden, q.Hidden, Place.same) &&
+		slices.EqualFunc(p.Hidden, q.Hidden, Entry.same) &&
 		slices.Equal(p.Shown, q.Shown) &&
-		slices.EqualFunc(p.Pinned, q.Pinned, func(a, b Pin) bool { return a.InPlace == b.InPlace && a.same(b.Place) }) &&
-		slices.EqualFunc(p.Missing, q.Missing, Place.same) &&
-		slices.EqualFunc(p.Planted, q.Planted, Place.same) &&
+		slices.EqualFunc(p.Pinned, q.Pinned, func(a, b Pin) bool { return a.InPlace == b.InPlace && a.same(b.Entry) }) &&
+		slices.EqualFunc(p.Missing, q.Missing, Entry.same) &&
+		slices.EqualFunc(p.Planted, q.Planted, Entry.same) &&
 		slices.Equal(p.Repositories, q.Repositories)
 }
 
-func (p Place) same(q Place) bool { return p.Path == q.Path && p.Dir == q.Dir }
+func (p Entry) same(q Entry) bool { return p.Path == q.Path && p.Dir == q.Dir }
 
 // Fresh reports whether every hidden and pinned path is still the same file, and no
 // secret has come where there was none: mounts that were made from these Paths are

@@ -11,11 +11,11 @@ import (
 // pin lists what must not change although something writable contains it.
 func (r *resolver) pin() {
 	for _, s := range r.limits.startup {
-		own := slices.ContainsFunc(r.m.Own, func(o Own) bool { return o.Path == s.Path })
-		r.pins[s.Path] = Pin{Place: s, Own: own}
+		own := slices.ContainsFunc(r.m.OwnFiles, func(o OwnFile) bool { return o.Path == s.Path })
+		r.pins[s.Path] = Pin{Entry: s, IsOwn: own}
 	}
 	for _, dir := range r.limits.programs {
-		r.pins[dir] = Pin{Place: Place{dir, true, "programs are found in it"}, Programs: true}
+		r.pins[dir] = Pin{Entry: Entry{dir, true, "programs are found in it"}, Programs: true}
 	}
 	tops := r.workTops()
 	for _, row := range r.tables.startup {
@@ -28,7 +28,7 @@ func (r *resolver) pin() {
 	r.watchInTops()
 	roots := r.Writable()
 	for path, p := range r.pins {
-		if root, in := around(path, roots); in && path != root && !r.isHidden(path) {
+		if root, in := enclosing(path, roots); in && path != root && !r.isHidden(path) {
 			r.Pinned = append(r.Pinned, p)
 		}
 	}
@@ -46,11 +46,11 @@ func (r *resolver) pin() {
 
 func (r *resolver) pinInTops(tops []string, name, why string) {
 	for _, top := range tops {
-		if r.spent() {
+		if r.outOfBudget() {
 			return
 		}
 		if real, info, err := canonical(filepath.Join(top, name)); err == nil && !r.allowed(real, []string{top}) {
-			r.pins[real] = Pin{Place: Place{real, info.IsDir(), why}}
+			r.pins[real] = Pin{Entry: Entry{real, info.IsDir(), why}}
 		}
 	}
 }
@@ -62,19 +62,19 @@ func (r *resolver) watchInTops() {
 		for _, name := range row.names {
 			rest, _ := strings.CutPrefix(name, "./")
 			for _, top := range tops {
-				if r.spent() {
+				if r.outOfBudget() {
 					return
 				}
 				path := filepath.Join(top, rest)
 				real, missing := existing(path)
 				if _, pinned := r.pins[path]; !pinned && !r.allowed(path, []string{top}) && filepath.Join(real, missing) == path && r.writable(path) {
-					r.Watched = append(r.Watched, Place{path, missing == "" && isDir(path), row.why})
+					r.Watched = append(r.Watched, Entry{path, missing == "" && isDir(path), row.why})
 				}
 			}
 		}
 	}
 	r.watchHome()
-	slices.SortFunc(r.Watched, func(a, b Place) int { return byPath(a.Path, b.Path) })
+	slices.SortFunc(r.Watched, func(a, b Entry) int { return byPath(a.Path, b.Path) })
 }
 
 // within reports whether a path is one of these pins or lies below one. They are
@@ -88,7 +88,7 @@ func within(pinned []Pin, path string) bool {
 // yet, if the home lies in a workspace: what a command makes there is put back.
 func (r *resolver) watchHome() {
 	home := r.homes[0]
-	if _, in := around(home.path, r.Workspace); !in || home.path == "" {
+	if _, in := enclosing(home.path, r.Workspace); !in || home.path == "" {
 		return
 	}
 	known := map[string]bool{}
@@ -108,7 +108,7 @@ func (r *resolver) watchHome() {
 func (r *resolver) watchMissing(path, why string) {
 	real, missing := existing(path)
 	if missing != "" && filepath.Join(real, missing) == path && r.writable(path) && !r.isHidden(path) {
-		r.Watched = append(r.Watched, Place{path, false, why})
+		r.Watched = append(r.Watched, Entry{path, false, why})
 	}
 }
 
@@ -116,15 +116,15 @@ func (r *resolver) watchMissing(path, why string) {
 // hidden in it: a command that can rename one of them can put another in its place,
 // with other hooks in it.
 func (r *resolver) holdInPlace(pinned []Pin, roots []string) []Pin {
-	places := map[string]Pin{}
+	pins := map[string]Pin{}
 	hold := func(path, why string) {
-		root, in := around(path, roots)
+		root, in := enclosing(path, roots)
 		for dir := filepath.Dir(path); in && below(dir, root); dir = filepath.Dir(dir) {
-			if _, held := places[dir]; held {
+			if _, held := pins[dir]; held {
 				break // and what is above it
 			}
 			if !within(pinned, dir) {
-				places[dir] = Pin{Place: Place{dir, true, why}, InPlace: true}
+				pins[dir] = Pin{Entry: Entry{dir, true, why}, InPlace: true}
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (r *resolver) holdInPlace(pinned []Pin, roots []string) []Pin {
 	for _, h := range r.Hidden {
 		hold(h.Path, "something in it is hidden")
 	}
-	for _, p := range places {
+	for _, p := range pins {
 		pinned = append(pinned, p)
 	}
 	slices.SortFunc(pinned, func(a, b Pin) int { return byPath(a.Path, b.Path) })

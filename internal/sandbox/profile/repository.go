@@ -16,24 +16,24 @@ import (
 // repository deep in third-party code (node_modules) is found last: a person rarely
 // works there, so the bound cuts such ones off first.
 type search struct {
-	near, later []waiting
-	entries     map[string]bool      // paths by which repositories are found, and whether each was handled
-	dirs        map[string]bool      // of repositories, likewise
-	known       map[string]bool      // of repositories that an earlier Resolve has found
-	configs     map[inode]readConfig // that were read, each file once
-	owner       string               // the repository that is being pinned
-	broken      bool                 // git would not accept it as one now
+	near, thirdParty []pendingDirs
+	entries          map[string]bool      // paths by which repositories are found, and whether each was handled
+	dirs             map[string]bool      // of repositories, likewise
+	knownDirs        map[string]bool      // of repositories that an earlier Resolve has found
+	configs          map[inode]readConfig // that were read, each file once
+	owner            string               // the repository that is being pinned
+	invalid          bool                 // git would not accept it as one now
 }
 
-// waiting are directories in one that have to be searched. Their whole paths would take
+// pendingDirs are directories in one that have to be searched. Their whole paths would take
 // much memory: a command can make a million of them where each path is long.
-type waiting struct {
+type pendingDirs struct {
 	dir   string
 	names []string
 }
 
 // next takes the path of the first one from a list that is not empty.
-func (r *resolver) next(list *[]waiting) string {
+func (r *resolver) next(list *[]pendingDirs) string {
 	first := &(*list)[0]
 	path := filepath.Join(first.dir, first.names[0])
 	r.budget.names += len(first.names[0]) + perName
@@ -43,8 +43,8 @@ func (r *resolver) next(list *[]waiting) string {
 	return path
 }
 
-// deep names directories full of third-party code or output of tools.
-func deep(name string) bool {
+// isThirdParty names directories full of third-party code or output of tools.
+func isThirdParty(name string) bool {
 	switch name {
 	case "node_modules", "vendor", "target", "site-packages", "__pycache__", ".venv", "venv", ".tox", ".cache", ".terraform", "Pods", "dist", "build":
 		return true
@@ -54,13 +54,13 @@ func deep(name string) bool {
 
 // searchRepositories finds the repositories, the known ones first.
 func (r *resolver) searchRepositories() {
-	s := &search{entries: map[string]bool{}, dirs: map[string]bool{}, known: map[string]bool{}, configs: map[inode]readConfig{}}
+	s := &search{entries: map[string]bool{}, dirs: map[string]bool{}, knownDirs: map[string]bool{}, configs: map[inode]readConfig{}}
 	r.git = s
-	for _, dir := range r.m.KnownDirs {
-		s.known[dir] = true
+	for _, dir := range r.m.KnownGitDirs {
+		s.knownDirs[dir] = true
 	}
-	for _, path := range r.m.Known {
-		if !r.writable(path) || r.spent() {
+	for _, path := range r.m.KnownRepositories {
+		if !r.writable(path) || r.outOfBudget() {
 			continue // of another workspace
 		}
 		if dir, rest := existing(filepath.Dir(path)); rest == "" {
@@ -68,12 +68,12 @@ func (r *resolver) searchRepositories() {
 		}
 	}
 	for _, path := range r.Workspace {
-		s.near = append(s.near, waiting{path, []string{""}})
+		s.near = append(s.near, pendingDirs{path, []string{""}})
 	}
-	for len(s.near)+len(s.later) > 0 && !r.spent() {
+	for len(s.near)+len(s.thirdParty) > 0 && !r.outOfBudget() {
 		list := &s.near
 		if len(*list) == 0 {
-			list = &s.later
+			list = &s.thirdParty
 		}
 		r.searchDir(s, r.next(list))
 	}
@@ -104,9 +104,9 @@ func (r *resolver) searchDir(s *search, dir string) {
 		return
 	}
 	defer f.Close()
-	near, later := waiting{dir: dir}, waiting{dir: dir}
+	near, thirdParty := pendingDirs{dir: dir}, pendingDirs{dir: dir}
 	parts := 0 // of a repository: HEAD, objects, refs
-	for !r.spent() {
+	for !r.outOfBudget() {
 		entries, err := f.ReadDir(min(batch, r.budget.entries))
 		r.budget.entries -= len(entries)
 		for _, e := range entries {
@@ -119,8 +119,8 @@ func (r *resolver) searchDir(s *search, dir string) {
 			default:
 				switch {
 				case e.Type() != fs.ModeDir:
-				case deep(name):
-					later.names = append(later.names, name)
+				case isThirdParty(name):
+					thirdParty.names = append(thirdParty.names, name)
 				default:
 					near.names = append(near.names, name)
 				}
@@ -137,11 +137,11 @@ func (r *resolver) searchDir(s *search, dir string) {
 	if bare {
 		near.names = slices.DeleteFunc(near.names, func(name string) bool { return slices.Contains(gitsOwn, name) })
 	}
-	s.near, s.later = r.wait(s.near, near), r.wait(s.later, later)
+	s.near, s.thirdParty = r.enqueue(s.near, near), r.enqueue(s.thirdParty, thirdParty)
 }
 
-// wait adds directories to a list.
-func (r *resolver) wait(list []waiting, more waiting) []waiting {
+// enqueue adds directories to a list.
+func (r *resolver) enqueue(list []pendingDirs, more pendingDirs) []pendingDirs {
 	for _, name := range more.names {
 		r.budget.names -= len(name) + perName
 	}
@@ -156,21 +156,21 @@ func (r *resolver) wait(list []waiting, more waiting) []waiting {
 // commands have closed stay theirs.
 func (r *resolver) closeOff(dir string) {
 	info, err := os.Lstat(dir)
-	if _, seen := around(dir, r.m.Seen); err == nil && info.IsDir() && !seen && ownedByUser(info) {
+	if _, seen := enclosing(dir, r.m.Searched); err == nil && info.IsDir() && !seen && ownedByUser(info) {
 		r.closed = append(r.closed, dir)
-		r.pins[dir] = Pin{Place: Place{dir, true, "it cannot be searched for repositories (chmod u+rx would let the server search it)"}}
+		r.pins[dir] = Pin{Entry: Entry{dir, true, "it cannot be searched for repositories (chmod u+rx would let the server search it)"}}
 	}
 }
 
 // pinLinks pins the symbolic links through which a path resolves.
 func (r *resolver) pinLinks(path, why string) {
-	for range mostLinks {
+	for range maxLinks {
 		link, rest := firstLink(path)
-		if link == "" || r.spent() || !r.followable(path) {
+		if link == "" || r.outOfBudget() || !r.followable(path) {
 			return
 		}
 		if r.writable(link) {
-			pin := Pin{Place: Place{link, false, "it is a link on the way to what is protected: " + why}, Link: true, of: r.git.owner}
+			pin := Pin{Entry: Entry{link, false, "it is a link on the way to what is protected: " + why}, Link: true, of: r.git.owner}
 			if other, shared := r.pins[link]; shared && other.of != pin.of {
 				pin.of = ""
 			}
@@ -203,7 +203,7 @@ func firstLink(path string) (link, rest string) {
 
 // isHidden reports whether a path is hidden or lies in something hidden.
 func (r *resolver) isHidden(path string) bool {
-	return slices.ContainsFunc(r.Hidden, func(h Place) bool { return paths.Within(path, h.Path) })
+	return slices.ContainsFunc(r.Hidden, func(h Entry) bool { return paths.Within(path, h.Path) })
 }
 
 // repository handles a path by which git finds a repository: a directory .git, a
@@ -217,7 +217,7 @@ func (r *resolver) repository(path string) {
 		return
 	}
 	if tooDeep(path) {
-		r.exhaust(fmt.Sprintf("the workspace has a repository more than %d directories deep, which cannot be protected: %.100s…", mostDirectories, path))
+		r.exhaust(fmt.Sprintf("the workspace has a repository more than %d directories deep, which cannot be protected: %.100s…", maxDirectories, path))
 		return
 	}
 	info, err := os.Lstat(path)
@@ -256,7 +256,7 @@ func (r *resolver) linkedRepository(path string) {
 // writable reports whether a path lies in something that commands may write.
 func (r *resolver) writable(path string) bool {
 	for _, list := range [][]string{r.Workspace, r.Git, r.Caches} {
-		if _, in := around(path, list); in {
+		if _, in := enclosing(path, list); in {
 			return true
 		}
 	}

@@ -21,7 +21,7 @@ func (p Profile) Resolve(ctx context.Context, m Machine, workspace []string) (Pa
 		return Paths{}, fmt.Errorf("cannot resolve %v: there is none of that number", p)
 	}
 	r := newResolver(p, m)
-	r.budget.over = func() bool { return ctx.Err() != nil }
+	r.budget.ended = func() bool { return ctx.Err() != nil }
 	r.findWorkspaces(workspace)
 	if p == Open {
 		return r.finish(), nil
@@ -61,32 +61,32 @@ func newResolver(p Profile, m Machine) *resolver {
 		r.root = "/"
 	}
 	r.budget = budget{
-		entries: cmp.Or(max(m.Entries, 0), defaultEntries), found: cmp.Or(max(m.Repositories, 0), defaultFound) + 1,
-		names: mostNames, files: mostFiles, bytes: mostBytes, over: func() bool { return false },
+		entries: cmp.Or(max(m.Entries, 0), defaultEntries), repositories: cmp.Or(max(m.Repositories, 0), defaultRepositories) + 1,
+		names: maxNames, files: maxFiles, bytes: maxBytes, ended: func() bool { return false },
 	}
 	r.Paths = Paths{Profile: p, root: r.root, watched: newWatch()}
 	return r
 }
 
 func (r *resolver) note(format string, args ...any) {
-	if len(r.Notes) < mostNotes {
+	if len(r.Notes) < maxNotes {
 		r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 	}
 }
 
 // findWorkspaces makes the given directories canonical.
 func (r *resolver) findWorkspaces(list []string) {
-	for _, given := range list {
-		path, info, err := canonical(given)
+	for _, configured := range list {
+		path, info, err := canonical(configured)
 		switch {
-		case !filepath.IsAbs(given):
-			r.note("%q is no workspace: it is not an absolute path", given)
+		case !filepath.IsAbs(configured):
+			r.note("%q is no workspace: it is not an absolute path", configured)
 		case err != nil:
-			r.note("%s is no workspace: %v", given, reasonOf(err))
+			r.note("%s is no workspace: %v", configured, reasonOf(err))
 		case !info.IsDir():
-			r.note("%s is no workspace: it is not a directory", given)
+			r.note("%s is no workspace: it is not a directory", configured)
 		case tooDeep(path):
-			r.note("%.100s… is no workspace: it lies more than %d directories deep", given, mostDirectories)
+			r.note("%.100s… is no workspace: it lies more than %d directories deep", configured, maxDirectories)
 		default:
 			r.Workspace = append(r.Workspace, path)
 		}
@@ -113,11 +113,11 @@ func (r *resolver) allowDevices() {
 
 // finish sorts the lists.
 func (r *resolver) finish() Paths {
-	slices.SortFunc(r.Hidden, func(a, b Place) int { return byPath(a.Path, b.Path) })
+	slices.SortFunc(r.Hidden, func(a, b Entry) int { return byPath(a.Path, b.Path) })
 	r.Shown = sorted(slices.DeleteFunc(r.Shown, r.showsHidden))
-	for _, list := range []*[]Place{&r.Missing, &r.Planted} {
-		slices.SortFunc(*list, func(a, b Place) int { return byPath(a.Path, b.Path) })
-		*list = slices.CompactFunc(*list, Place.same)
+	for _, list := range []*[]Entry{&r.Missing, &r.Planted} {
+		slices.SortFunc(*list, func(a, b Entry) int { return byPath(a.Path, b.Path) })
+		*list = slices.CompactFunc(*list, Entry.same)
 	}
 	for _, h := range r.Hidden {
 		r.watched.path(h.Path)

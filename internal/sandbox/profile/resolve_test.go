@@ -201,7 +201,7 @@ func TestCachesOfToolsAreWritable(t *testing.T) {
 	w.Environ = []string{"GOCACHE=" + w.at("home/me"), "PIP_CACHE_DIR=" + w.at("usr/bin"), "GOPATH=" + w.at("gopath")}
 	p := w.resolve(Workspace)
 	w.equal("caches", w.names(p.Caches), "/home/me/.cache/pip /home/me/.cargo/.package-cache /home/me/.m2/repository /home/me/.npm")
-	w.equal("missing", w.places(p.Missing), "/gopath/pkg/mod /gopath/pkg/sumdb /home/me/.cargo/.package-cache-mutate /home/me/.cargo/git /home/me/.cargo/registry")
+	w.equal("missing", w.entries(p.Missing), "/gopath/pkg/mod /gopath/pkg/sumdb /home/me/.cargo/.package-cache-mutate /home/me/.cargo/git /home/me/.cargo/registry")
 	w.says(p.Notes, "/home/me is not made writable", "home directory lies in it")
 	w.says(p.Notes, "/usr/bin is not made writable", "belongs to the system")
 	if r := w.resolve(ReadOnly); len(r.Writable())+len(r.Caches)+len(r.Missing)+len(r.Pinned) > 0 {
@@ -211,7 +211,7 @@ func TestCachesOfToolsAreWritable(t *testing.T) {
 	w.must(p.Make())
 	again := w.resolve(Workspace)
 	w.equal("caches, made", w.names(again.Caches), "/gopath/pkg/mod /gopath/pkg/sumdb /home/me/.cache/pip /home/me/.cargo/.package-cache /home/me/.cargo/.package-cache-mutate /home/me/.cargo/git /home/me/.cargo/registry /home/me/.m2/repository /home/me/.npm")
-	w.equal("missing, made", w.places(again.Missing), "")
+	w.equal("missing, made", w.entries(again.Missing), "")
 	for name, want := range map[string]os.FileMode{"gopath/pkg/mod": 0o700, "gopath": 0o700, "home/me/.cargo/.package-cache-mutate": 0o600} {
 		if info, err := os.Stat(w.at(name)); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", name, info, err)

@@ -17,7 +17,7 @@ var (
 	//go:embed builtin/control.txt
 	controlText string
 	//go:embed builtin/places.txt
-	placesText string
+	variablesText string
 	//go:embed builtin/caches.txt
 	cachesText string
 	//go:embed builtin/system.txt
@@ -26,10 +26,10 @@ var (
 
 // reason is a row of secrets.txt, readable.txt or startup.txt.
 type reason struct {
-	names []string
-	why   string
-	lent  string   // the credential that reveals it; "": none
-	but   []string // what is revealed of a directory; none: all of it
+	names      []string
+	why        string
+	credential string   // the credential that reveals it; "": none
+	but        []string // what is revealed of a directory; none: all of it
 }
 
 // cache is a row of caches.txt.
@@ -43,7 +43,7 @@ type cache struct {
 type tables struct {
 	secrets, readable, startup, control []reason
 	caches                              []cache
-	places                              map[string]string // name of a variable → where without it
+	variableDefaults                    map[string]string // name of a variable → where without it
 	system                              map[string][]string
 }
 
@@ -57,12 +57,12 @@ var builtin = sync.OnceValue(func() *tables {
 })
 
 func readTables() (*tables, error) {
-	t := &tables{places: map[string]string{}, system: map[string][]string{}}
+	t := &tables{variableDefaults: map[string]string{}, system: map[string][]string{}}
 	for _, text := range []struct {
 		name, text string
 		row        func(columns []string) error
 	}{
-		{"places.txt", placesText, t.readPlace},
+		{"places.txt", variablesText, t.readVariableDefault},
 		{"secrets.txt", secretsText, readReason(&t.secrets)},
 		{"readable.txt", readableText, readReason(&t.readable)},
 		{"startup.txt", startupText, readReason(&t.startup)},
@@ -94,12 +94,12 @@ func columns(line string) []string {
 	return list
 }
 
-func (t *tables) readPlace(columns []string) error {
+func (t *tables) readVariableDefault(columns []string) error {
 	if len(columns) != 2 {
 		return fmt.Errorf("%d columns instead of two", len(columns))
 	}
-	t.places[columns[0]] = columns[1]
-	return known(columns[1])
+	t.variableDefaults[columns[0]] = columns[1]
+	return checkPrefix(columns[1])
 }
 
 func readReason(list *[]reason) func([]string) error {
@@ -109,13 +109,13 @@ func readReason(list *[]reason) func([]string) error {
 		}
 		names := strings.Fields(columns[0])
 		for _, name := range names {
-			if err := known(name); err != nil {
+			if err := checkPrefix(name); err != nil {
 				return err
 			}
 		}
 		row := reason{names: names, why: columns[1]}
 		if len(columns) > 2 {
-			row.lent = columns[2]
+			row.credential = columns[2]
 		}
 		if len(columns) > 3 {
 			row.but = strings.Fields(columns[3])
@@ -137,7 +137,7 @@ func (t *tables) readCache(columns []string) error {
 		c.tools = strings.Fields(columns[2])
 	}
 	t.caches = append(t.caches, c)
-	return known(c.name)
+	return checkPrefix(c.name)
 }
 
 func (t *tables) readSystem(columns []string) error {
@@ -153,8 +153,8 @@ func (t *tables) readSystem(columns []string) error {
 	}
 }
 
-// known returns an error for a name with an unknown beginning.
-func known(name string) error {
+// checkPrefix returns an error for a name with an unknown beginning.
+func checkPrefix(name string) error {
 	for _, prefix := range []string{"~/", "$", "/", "./"} {
 		if strings.HasPrefix(name, prefix) {
 			return nil

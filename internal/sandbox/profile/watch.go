@@ -26,8 +26,8 @@ type watched struct {
 // identity distinguishes a file from one that takes its name later. The inode number
 // alone does not: the number of a removed file is soon given to another.
 type identity struct {
-	info fs.FileInfo // nil: there is no such file
-	born time.Time   // zero if the file system does not record it
+	info  fs.FileInfo // nil: there is no such file
+	birth time.Time   // zero if the file system does not record it
 }
 
 func identify(path string) identity {
@@ -35,14 +35,14 @@ func identify(path string) identity {
 	if err != nil {
 		return identity{}
 	}
-	return identity{info, born(path)}
+	return identity{info, birthTime(path)}
 }
 
 func (a identity) same(b identity) bool {
 	if a.info == nil || b.info == nil {
 		return a.info == b.info
 	}
-	return os.SameFile(a.info, b.info) && a.born.Equal(b.born)
+	return os.SameFile(a.info, b.info) && a.birth.Equal(b.birth)
 }
 
 func newWatch() *watch { return &watch{dirs: map[string]*watched{}} }

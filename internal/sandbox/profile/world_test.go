@@ -112,7 +112,7 @@ func (w *world) pinned(p Paths) string {
 	return strings.Join(list, " ")
 }
 
-func (w *world) places(list []Place) string {
+func (w *world) entries(list []Entry) string {
 	var names []string
 	for _, p := range list {
 		names = append(names, w.name(p.Path))

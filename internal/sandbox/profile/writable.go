@@ -129,7 +129,7 @@ func (r *resolver) openCache(c cache, path string, first bool) {
 		dir, rest := existing(path)
 		real = filepath.Join(dir, rest)
 	}
-	if _, inside := around(real, r.Workspace); inside {
+	if _, inside := enclosing(real, r.Workspace); inside {
 		return
 	}
 	if why := r.whyNotCache(real); why != "" {
@@ -138,7 +138,7 @@ func (r *resolver) openCache(c cache, path string, first bool) {
 	}
 	switch {
 	case absent:
-		r.Missing = append(r.Missing, Place{real, c.dir, "a cache of " + strings.Join(c.tools, ", ")})
+		r.Missing = append(r.Missing, Entry{real, c.dir, "a cache of " + strings.Join(c.tools, ", ")})
 	case info.IsDir() == c.dir && (c.dir || info.Mode().IsRegular()):
 		r.Caches = append(r.Caches, real)
 	}

@@ -81,7 +81,7 @@ func (a *assembler) emit(code uint16, k uint32) {
 }
 
 func (a *assembler) ask(q *question) {
-	if q.of != kept {
+	if q.of != previousWord {
 		a.emit(load, uint32(q.of))
 	}
 	if q.mask != 0 {

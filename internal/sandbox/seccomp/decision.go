@@ -66,7 +66,7 @@ type word uint32
 const (
 	number       word = 0
 	architecture word = 4
-	kept         word = ^word(0) // the word of the previous question
+	previousWord word = ^word(0) // the word of the previous question
 )
 
 func low(argument int) word  { return word(16 + 8*argument) }

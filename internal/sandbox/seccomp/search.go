@@ -61,7 +61,7 @@ func search(of word, leaves []leaf) decision {
 	middle := len(leaves) / 2
 	return &question{
 		of:        of,
-		answers:   []answer{{atLeast, leaves[middle].from, search(kept, leaves[middle:])}},
-		otherwise: search(kept, leaves[:middle]),
+		answers:   []answer{{atLeast, leaves[middle].from, search(previousWord, leaves[middle:])}},
+		otherwise: search(previousWord, leaves[:middle]),
 	}
 }

@@ -44,7 +44,7 @@ var filesOf = []fileSetting{
 	{"TIPSTAFF_CONFIG", protected.Steering, isFile, "it decides what may run", func(s Settings) []string { return one(s.ConfigFile) }},
 	{"TERMINAL_ALLOWLIST_PATH", protected.Steering, isFile, "it decides what may run", func(s Settings) []string { return s.allowlist() }},
 	{"TIPSTAFF_STATE_DIR", protected.Secret, isDirectory, "the records, the key that signs them and the sockets for approvals lie in it", func(s Settings) []string { return one(s.StateDir) }},
-	{"TIPSTAFF_AUDIT_CHECKPOINTS", protected.Kept, isDirectory, "the copies of checkpoints prove what the records were", func(s Settings) []string { return one(s.AuditCheckpoints) }},
+	{"TIPSTAFF_AUDIT_CHECKPOINTS", protected.ReadOnly, isDirectory, "the copies of checkpoints prove what the records were", func(s Settings) []string { return one(s.AuditCheckpoints) }},
 	{"TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE", protected.Secret, isFile, "records are signed with it", func(s Settings) []string { return one(s.AuditWebhookSecretFile) }},
 	{"TIPSTAFF_AUDIT_SINKS", protected.Steering, isSocket, "records are sent there", func(s Settings) []string { return sockets(strings.ReplaceAll(s.AuditSinks, "syslog://", "unix:")) }},
 	{"TIPSTAFF_DECIDER", protected.Steering, isSocket, "it leads to the service that decides on commands", func(s Settings) []string { return sockets(s.Decider.Address) }},

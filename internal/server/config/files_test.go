@@ -67,7 +67,7 @@ func TestSecretsAreToldFromWhatOnlySteers(t *testing.T) {
 	}
 	for path, want := range map[string]protected.Kind{
 		"/key": protected.Secret, "/tokens": protected.Secret, "/secret": protected.Secret, "/state": protected.Secret,
-		"/cert": protected.Steering, "/ws/.tipstaff/allow.json": protected.Steering, "/ws/.tipstaff": protected.Steering, "/checkpoints": protected.Kept,
+		"/cert": protected.Steering, "/ws/.tipstaff/allow.json": protected.Steering, "/ws/.tipstaff": protected.Steering, "/checkpoints": protected.ReadOnly,
 		"/conf/tipstaff/teams/a.yaml": protected.Steering, "/conf/tipstaff": protected.Steering,
 	} {
 		if kind, listed := got[path]; !listed || kind != want {

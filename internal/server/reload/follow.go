@@ -52,7 +52,7 @@ func (r *Reloader) look() {
 	}
 	sources := r.read.Sources
 	r.mu.Unlock()
-	if again && r.o.Keeper.May(sources...) {
+	if again && r.o.Keeper.MayReread(sources...) {
 		r.Reload(Change)
 	}
 }

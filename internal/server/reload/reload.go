@@ -19,8 +19,8 @@ type Trail interface {
 // Keeper knows which files a command may have changed: those are read only when
 // a person asks for it.
 type Keeper interface {
-	// May reports whether these files may be read after they have changed.
-	May(paths ...string) bool
+	// MayReread reports whether these files may be read after they have changed.
+	MayReread(paths ...string) bool
 }
 
 // Prepare makes everything that file needs to decide, and returns a function

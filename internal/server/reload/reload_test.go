@@ -42,7 +42,7 @@ type server struct {
 
 func (s *server) Append(r audit.Record) error { s.records = append(s.records, r); return s.full }
 
-func (s *server) May(paths ...string) bool {
+func (s *server) MayReread(paths ...string) bool {
 	if !slices.Contains(paths, s.path) {
 		s.t.Errorf("asked for %q", paths)
 	}

@@ -1,0 +1,70 @@
+package policy
+
+import (
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/policy/language"
+)
+
+// LaunchPreview describes how a command would run, as far as the rules have established
+// it. It also exists for a refused command, for people to read; it permits
+// nothing.
+type LaunchPreview struct {
+	File       string   // of the program; "" if it was not found
+	Dir        string   // canonical; "" if it cannot be entered
+	Env        []string // the names of its variables
+	Timeout    time.Duration
+	MaxTimeout time.Duration // 0: no ceiling
+	Output     int           // bytes kept of both streams together
+	// Bounds are the bounds that the policy file sets for the command. Timeout
+	// and output are included above.
+	Bounds language.Bounds
+	// Credentials is what the command would be lent.
+	Credentials language.Credentials
+}
+
+// LaunchPreview returns what the command would be given.
+func (d *Decision) LaunchPreview() LaunchPreview { return d.established.preview() }
+
+// established keeps the results of the rules for [Decision.LaunchPreview].
+type established struct {
+	draft  Draft
+	dir    string
+	limits FamilyLimits // of the family
+
+	background bool
+}
+
+func (e *established) preview() LaunchPreview {
+	l := limitsOf(&tipstaff.Request{Background: e.background}, e.limits, e.draft.Bounds)
+	w := LaunchPreview{
+		File: e.draft.Program.Path, Dir: e.dir, Timeout: e.draft.Timeout, MaxTimeout: l.MaxTimeout,
+		Output: narrowOutput(e.limits.OutputBytes, e.draft.Bounds), Bounds: e.draft.Bounds,
+		Credentials: e.draft.Credentials,
+	}
+	for _, kv := range e.draft.Env {
+		w.Env = append(w.Env, nameOf(kv))
+	}
+	return w
+}
+
+// establish keeps a draft without its directory, which it does not own.
+func establish(req *tipstaff.Request, d Draft, l FamilyLimits) established {
+	e := established{draft: d, limits: l, background: req.Background}
+	if d.Dir != nil {
+		e.dir = d.Dir.Path()
+	}
+	e.draft.Dir = nil
+	return e
+}
+
+// Names returns the names of the variables that every command gets from the
+// server, except those that a policy file removes.
+func (e *Environment) Names() []string {
+	out := make([]string, 0, len(e.base))
+	for _, kv := range e.base {
+		out = append(out, nameOf(kv))
+	}
+	return out
+}

@@ -1,0 +1,48 @@
+package policy
+
+// PrivateDir is a [Directory] that a caller's own commands have made in the temporary
+// directory that only they see. Outside of their sandbox nothing lies at its path,
+// or something else does, so no root holds it.
+type PrivateDir interface {
+	Directory
+	Private() bool
+}
+
+// isPrivate reports whether a directory is a [PrivateDir] one.
+func isPrivate(d Directory) bool {
+	p, is := d.(PrivateDir)
+	return is && p.Private()
+}
+
+// WithDirectory returns a world in which the path of d leads to d. The decision
+// closes d. Nothing else differs from w.
+func WithDirectory(w World, d Directory) World { return worldWithDirectory{w, d} }
+
+type worldWithDirectory struct {
+	World
+	dir Directory
+}
+
+// Directory opens a directory.
+func (h worldWithDirectory) Directory(path string) (Directory, error) {
+	if path == h.dir.Path() {
+		return h.dir, nil
+	}
+	return h.World.Directory(path)
+}
+
+// Canonical resolves a path as the world does, if it can.
+func (h worldWithDirectory) Canonical(path string, dir Directory) (string, error) {
+	if r, can := h.World.(Resolver); can {
+		return r.Canonical(path, dir)
+	}
+	return "", ErrNotFound
+}
+
+// Writable says what the world says.
+func (h worldWithDirectory) Writable(path string, dir Directory) bool {
+	if p, knows := h.World.(WriteChecker); knows {
+		return p.Writable(path, dir)
+	}
+	return true
+}

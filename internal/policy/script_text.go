@@ -1,0 +1,242 @@
+package policy
+
+import (
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/command/scan"
+	"tipstaff/internal/policy/language"
+)
+
+// ScriptDecision is the decision about a script that another program runs: a client's own
+// shell. No command of it is judged when it is reached, so all of it is decided
+// before, or left to a person. It permits nothing here.
+type ScriptDecision struct {
+	Findings []Finding
+	Digest   string
+	// Outside are the paths that the script opens or names in its arguments and
+	// that may lie outside of the workspace; who asks looks at them.
+	Outside []NamedPath
+	// Programs are the files that the names of its programs lead to, by name.
+	Programs map[string]string
+}
+
+// NamedPath is a path of a script, absolute and clean.
+type NamedPath struct {
+	Path  string
+	Write bool // it is opened for writing
+}
+
+// Effect is the strictest of the findings; without one, what was decided is
+// allowed.
+func (w *ScriptDecision) Effect() Effect { return w.Deciding().Effect }
+
+// Deciding returns the finding that decided.
+func (w *ScriptDecision) Deciding() Finding {
+	d := Decision{Findings: w.Findings}
+	return d.Deciding()
+}
+
+// Narrow adds a finding. It cannot widen what others leave.
+func (w *ScriptDecision) Narrow(f Finding) { w.Findings = append(w.Findings, f) }
+
+// DecideScriptText decides about a script as a whole, in the directory of the request. Each
+// command is judged as execute_process judges its words; consult may narrow each
+// decision. What the text does not tell is left to a person, unless what it tells
+// is refused already.
+func (p *Policy) DecideScriptText(req tipstaff.Request, w World, consult func(*Decision)) ScriptDecision {
+	out := ScriptDecision{Digest: p.digest(req.Family, w.Allowlist(req.Family)), Programs: map[string]string{}}
+	parsed, err := scan.Parse(req.Script)
+	if err != nil {
+		out.Narrow(unreadable(err))
+		return out
+	}
+	known := parsed.Analyze(scan.ShellState{Anything: true})
+	steps, vague := parsed.Plain(req.Dir)
+	sh := p.Shell()
+	if sh.Mode == language.ShellOff && (vague != nil || !oneCommand(steps)) {
+		f := shellOff(sh)
+		f.Msg = "more than one plain command is not allowed here: the shell is off"
+		out.Narrow(f)
+		return out
+	}
+	out.Findings = append(out.Findings, p.refuseWrites(sh, &known, steps)...)
+	if vague != nil {
+		p.refuseKnown(&out, &known, req, w)
+		out.Narrow(undecidedText(vague))
+	}
+	for i := range steps {
+		p.judgeStep(&out, &steps[i], req, w, consult)
+	}
+	return out
+}
+
+// oneCommand reports whether a script is one program with its words.
+func oneCommand(steps []scan.Step) bool {
+	return len(steps) == 1 && !steps[0].Builtin && len(steps[0].Reads)+len(steps[0].Writes) == 0
+}
+
+// undecidedText leaves to a person what cannot be decided before it runs.
+func undecidedText(err error) Finding {
+	what := unreadable(err)
+	return Finding{
+		Rule: "shell/whole", Effect: Ask, Code: tipstaff.ApprovalRequired, Details: what.Details,
+		Msg:  what.Msg + ", so the line cannot be decided as a whole",
+		Hint: "Write the words out, one plain command after the other, or use execute_shell, which decides each command when it is reached.",
+	}
+}
+
+// refuseWrites refuses files that are opened for writing where scripts may only read.
+func (p *Policy) refuseWrites(sh Shell, known *scan.Analysis, steps []scan.Step) []Finding {
+	if found := writesAhead(sh, everyWrite(known)); len(found) > 0 {
+		return found
+	}
+	if sh.Mode == language.ShellWrite {
+		return nil
+	}
+	for _, s := range steps {
+		for _, file := range s.Writes {
+			if !language.Sink(file) {
+				return []Finding{{Rule: "shell/read", At: sh.From, Code: tipstaff.CommandNotAllowed, Msg: "a redirection opens " + quoted(file) + " for writing, and scripts may only read", Hint: "Nothing has run. The operator allows it with TIPSTAFF_SHELL=write."}}
+			}
+		}
+	}
+	return nil
+}
+
+// everyWrite is known with each redirection as certain: here nothing refuses it
+// later.
+func everyWrite(known *scan.Analysis) *scan.Analysis {
+	out := scan.Analysis{Writes: slices.Clone(known.Writes)}
+	for i := range known.Commands {
+		out.Writes = append(out.Writes, known.Commands[i].Writes...)
+	}
+	for i := range out.Writes {
+		out.Writes[i].Certain = true
+	}
+	return &out
+}
+
+// judgeStep judges one command, in every directory where it may run.
+func (p *Policy) judgeStep(out *ScriptDecision, s *scan.Step, req tipstaff.Request, w World, consult func(*Decision)) {
+	for _, f := range s.Reads {
+		out.addOutside(f, false)
+	}
+	for _, f := range s.Writes {
+		out.addOutside(f, true)
+	}
+	if s.Builtin {
+		if s.Words[0] == "cd" {
+			for _, dir := range s.Dirs {
+				out.addOutside(joinPath(dir, s.Words[1]), false)
+			}
+		}
+		return
+	}
+	for _, dir := range s.Dirs {
+		for _, named := range pathsIn(s.Words[1:]) {
+			out.addOutside(joinPath(dir, named), false)
+		}
+		one := WithinScript(&req, s.Words)
+		one.Dir, one.DirGiven, one.Timeout = dir, true, req.Timeout
+		for _, f := range s.Writes {
+			if !language.Sink(f) {
+				one.Writes = append(one.Writes, f)
+			}
+		}
+		d := p.Decide(one, w)
+		if consult != nil {
+			consult(&d)
+		}
+		p.addDecision(out, s, &d, whoOf(&one))
+		d.release()
+	}
+}
+
+// addDecision takes over what was decided about one command.
+func (p *Policy) addDecision(out *ScriptDecision, s *scan.Step, d *Decision, who language.Who) {
+	c := scan.Command{Line: s.Line, Column: s.Column}
+	if d.Effect != Allow {
+		f := d.Deciding()
+		if f.Effect > d.Effect {
+			f = undecided()
+		}
+		out.Narrow(f.within(&c, s.Words))
+		return
+	}
+	preview := d.LaunchPreview()
+	out.Programs[s.Words[0]] = preview.File
+	if p.settings.File != nil && !sameSandboxBounds(preview.Bounds, p.settings.File.FileBounds(who)) {
+		f := Finding{Rule: "shell/bounds", Effect: Ask, Code: tipstaff.ApprovalRequired, Msg: "the policy allows it within bounds of a sandbox, which this shell does not have", Hint: "execute_command keeps them."}
+		out.Narrow(f.within(&c, s.Words))
+	}
+}
+
+// sameSandboxBounds reports whether a command is bounded as every command of the file is.
+func sameSandboxBounds(a, b language.Bounds) bool {
+	return reflect.DeepEqual(a.Network, b.Network) && a.Profile == b.Profile && a.Tier == b.Tier && a.Memory == b.Memory && a.Processes == b.Processes
+}
+
+// refuseKnown refuses a script that is not plain for those of its commands that are
+// known and refused wherever they run.
+func (p *Policy) refuseKnown(out *ScriptDecision, known *scan.Analysis, req tipstaff.Request, w World) {
+	for i := range known.Commands {
+		c := &known.Commands[i]
+		if c.Kind != scan.Program || len(c.Words) == 0 || !c.Words[0].Known || len(out.Findings) >= maxFindings {
+			continue
+		}
+		words, literal := c.Literal()
+		if !literal {
+			words = []string{c.Words[0].Text}
+		}
+		one := WithinScript(&req, words)
+		d := p.Decide(one, w)
+		f := d.Deciding()
+		missing := f.Code == tipstaff.ProgramNotFound || f.Code == tipstaff.ProgramNotExecutable
+		if d.Effect == Deny && (f.everywhere(words[0]) || literal && !missing && !c.Moved && !c.Sets) {
+			out.Narrow(f.within(c, words))
+		}
+		d.release()
+	}
+}
+
+func (w *ScriptDecision) addOutside(name string, write bool) {
+	if !language.Sink(name) && !slices.Contains(w.Outside, NamedPath{name, write}) {
+		w.Outside = append(w.Outside, NamedPath{name, write})
+	}
+}
+
+// attached matches what can stand before a path in one word: an option of one
+// letter, or anything that ends with a character that no plain name has.
+var attached = regexp.MustCompile(`^(?:-[A-Za-z]|.*?[=:,;@|(\[{<>])(/.*)$`)
+
+// pathsIn returns the paths in arguments that can lead out of a directory:
+// absolute ones, also behind an option or an =, and those that go up.
+func pathsIn(words []string) (found []string) {
+	for _, word := range words {
+		if _, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
+			word = value
+		}
+		m := attached.FindStringSubmatch(word)
+		switch scheme, _, url := strings.Cut(word, "://"); {
+		case path.IsAbs(word), word == "..", strings.HasPrefix(word, "../"), strings.Contains(word, "/../"), strings.HasSuffix(word, "/.."):
+			found = append(found, word)
+		case url && !strings.EqualFold(scheme, "file"):
+			// an address on the network
+		case m != nil:
+			found = append(found, m[1])
+		}
+	}
+	return found
+}
+
+func joinPath(dir, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
+}

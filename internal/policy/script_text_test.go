@@ -1,0 +1,117 @@
+package policy_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/language"
+)
+
+func whole(s policy.Settings, w policy.World, text string) policy.ScriptDecision {
+	req := script(text)
+	req.Dir, req.DirGiven = "/work", true
+	return policy.New(s).DecideScriptText(req, w, nil)
+}
+
+func TestALineOfAnotherShellIsDecidedAsAWhole(t *testing.T) {
+	w := allowing("git", "wc", "gone")
+	w.missing = []string{"gone"}
+	reading := server()
+	reading.Shell = policy.ShellSetting{Mode: language.ShellRead, Set: true}
+	for _, c := range []struct {
+		text string
+		mode policy.Settings
+		want policy.Effect
+		rule string
+	}{
+		{"git status", server(), policy.Allow, "default"},
+		{"git status | wc -l", server(), policy.Deny, "shell/off"},
+		{"git status > a", server(), policy.Deny, "shell/off"},
+		{"echo hi", server(), policy.Deny, "shell/off"},
+		{"git $x", server(), policy.Deny, "shell/off"},
+		{"rm x", server(), policy.Deny, "allowlist"},
+		{"git status | wc -l", reading, policy.Allow, "default"},
+		{"git status > a", reading, policy.Deny, "shell/read"},
+		{"if true; then git status > a; fi", reading, policy.Deny, "shell/read"},
+		{"git status > a", writing(), policy.Allow, "default"},
+		{"git status && rm x", writing(), policy.Deny, "allowlist"},
+		{"false && rm x", writing(), policy.Deny, "allowlist"},
+		{"git $x", writing(), policy.Ask, "shell/whole"},
+		{"rm $x", writing(), policy.Deny, "allowlist"},
+		{"for f in *; do rm $f; done", writing(), policy.Deny, "allowlist"},
+		{"$x", writing(), policy.Ask, "shell/whole"},
+		{"gone", writing(), policy.Deny, ""},
+		{"echo '", writing(), policy.Deny, "shell/script"},
+		{"cd src && git status", writing(), policy.Allow, "default"},
+		{"cd nowhere && git status", writing(), policy.Deny, "directory"},
+	} {
+		got := whole(c.mode, w, c.text)
+		if got.Effect() != c.want || c.rule != "" && got.Deciding().Rule != c.rule {
+			t.Errorf("%q: %v by %q, want %v by %q: %s", c.text, got.Effect(), got.Deciding().Rule, c.want, c.rule, got.Deciding().Msg)
+		}
+	}
+}
+
+func TestPathsOfALineAreToldToWhoKnowsTheProject(t *testing.T) {
+	got := whole(writing(), allowing("git"), "git --file=/etc/x ../y a/../../z plain < in > out 2> /dev/null; cd /tmp")
+	var paths []string
+	for _, n := range got.Outside {
+		paths = append(paths, n.Path)
+	}
+	if want := []string{"/work/in", "/work/out", "/etc/x", "/y", "/z", "/tmp"}; !slices.Equal(paths, want) {
+		t.Errorf("%q, want %q", paths, want)
+	}
+}
+
+func TestPathsAreFoundWhereTheyStandInAWord(t *testing.T) {
+	for word, want := range map[string]string{
+		"/etc/x": "/etc/x", "--file=/etc/x": "/etc/x", "-I/etc/x": "/etc/x", "@/etc/x": "/etc/x", "a:/etc/x": "/etc/x", "file:///etc/x": "/etc/x", "if=/etc/x": "/etc/x",
+		"..": "/", "a/../../x": "/x", "--dir=../x": "/x",
+		"a/b": "", "src/a.go:12": "", "https://example.org/x": "", "s/a/b/": "", "HEAD~2": "", "-x": "", "origin/main": "", "./a": "", "a..b": "",
+	} {
+		path := ""
+		for _, named := range whole(writing(), allowing("git"), "git '"+word+"'").Outside {
+			path = named.Path
+		}
+		if path != want {
+			t.Errorf("%q: %q, want %q", word, path, want)
+		}
+	}
+}
+
+func TestADeciderNarrowsEachCommandOfALine(t *testing.T) {
+	var asked []string
+	req := script("git status | wc -l")
+	req.Dir, req.DirGiven = "/work", true
+	got := policy.New(writing()).DecideScriptText(req, allowing("git", "wc"), func(d *policy.Decision) {
+		c, ok := d.Case()
+		if !ok {
+			t.Fatal("there is nothing to ask about")
+		}
+		asked = append(asked, strings.Join(c.Argv, " "))
+		if c.Argv[0] == "wc" {
+			d.Narrow(policy.Finding{Rule: "decider", Effect: policy.Deny, Code: tipstaff.CommandNotAllowed, Msg: "no"})
+		}
+	})
+	if got.Effect() != policy.Deny || got.Deciding().Rule != "decider" || len(asked) != 2 {
+		t.Errorf("%v by %q, asked %q", got.Effect(), got.Deciding().Rule, asked)
+	}
+}
+
+// TestWhatTheFileBoundsIsAsked: another shell keeps no bounds of a sandbox.
+func TestWhatTheFileBoundsIsAsked(t *testing.T) {
+	s := writing()
+	file, err := language.Load([]byte("version: 1\ncommands:\n  git: {allow: ['*']}\n  wc: {allow: ['*'], network: [example.org]}\n"), "policy.yaml", fileOptions(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.File = file
+	for text, want := range map[string]policy.Effect{"git status": policy.Allow, "wc x": policy.Ask} {
+		if got := whole(s, allowing("git", "wc"), text); got.Effect() != want {
+			t.Errorf("%q: %v by %q (%s), want %v", text, got.Effect(), got.Deciding().Rule, got.Deciding().Msg, want)
+		}
+	}
+}

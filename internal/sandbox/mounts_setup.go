@@ -1,0 +1,181 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/proc"
+	"tipstaff/internal/sandbox/guard"
+)
+
+// setupMounts makes what has to be in a session sandbox before the mounts of the view.
+// It returns these mounts, and the copies of directories by their paths. isNew says
+// that no command has been in the sandbox yet.
+func (v *view) setupMounts(dir string, isNew bool) (mounts []proc.Mount, copies map[string]string, err error) {
+	made := map[string]bool{}
+	for _, p := range v.points {
+		if isNew {
+			err = p.make(dir, made)
+		} else {
+			err = p.clear(dir)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, path := range v.files {
+		if err := v.revealFile(path, revealDir(dir, filepath.Dir(path))); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, m := range v.mounts {
+		mounts = append(mounts, inSession(m, dir))
+	}
+	if copies, err = v.copy(dir, mounts); err != nil {
+		return nil, nil, err
+	}
+	return mounts, copies, nil
+}
+
+// copy copies the directories that git tracks, each time to a new directory:
+// commands of the session may still use the last copies.
+func (v *view) copy(dir string, mounts []proc.Mount) (copies map[string]string, err error) {
+	if len(v.copies) == 0 {
+		return nil, nil
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "copies"), 0o700); err != nil {
+		return nil, err
+	}
+	copies = map[string]string{}
+	for i, path := range v.copies {
+		to, err := os.MkdirTemp(filepath.Join(dir, "copies"), "*")
+		if err != nil {
+			return nil, err
+		}
+		for j := range mounts {
+			if mounts[j].Source == filepath.Join(dir, copyIn(i)) {
+				mounts[j].Source = to
+			}
+		}
+		copies[path] = to
+		if err := guard.Copy(path, to); err != nil {
+			return nil, err
+		}
+	}
+	return copies, nil
+}
+
+// remove removes what furnish has made in a session sandbox, if nothing else is
+// there, and reports whether its directory is gone. Searching it would cost more.
+func (v *view) remove(dir string) bool {
+	removed := map[string]bool{}
+	for i := len(v.points) - 1; i >= 0; i-- {
+		p := v.points[i]
+		if p.file {
+			_ = unix.Unlink(p.at(dir))
+			p.name = filepath.Dir(p.name)
+		}
+		for path := p.at(dir); path != dir && !removed[path]; path = filepath.Dir(path) {
+			if unix.Rmdir(path) != nil {
+				break // something is in it
+			}
+			removed[path] = true
+		}
+	}
+	return unix.Rmdir(dir) == nil
+}
+
+// at returns the path of a mount point in a session sandbox.
+func (p mountPoint) at(dir string) string { return filepath.Join(dir, p.in, p.name) }
+
+// make makes a mount point in a directory that no command has used. made holds the
+// directories that were made before.
+func (p mountPoint) make(dir string, made map[string]bool) error {
+	at := filepath.Join(dir, p.in)
+	for name := range strings.SplitSeq(p.name, "/") {
+		if !made[at] {
+			if err := os.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+			made[at] = true
+		}
+		at = filepath.Join(at, name)
+	}
+	if p.name == "" || made[at] {
+		return nil
+	}
+	made[at] = true
+	if p.file {
+		return os.WriteFile(at, nil, 0o600)
+	}
+	if err := os.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// clear makes a mount point in a directory that commands have used: it removes what
+// they have put in the way, and follows no link.
+func (p mountPoint) clear(dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, p.in), 0o700); err != nil {
+		return err
+	}
+	if p.name == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(filepath.Join(dir, p.in))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	parts := strings.Split(p.name, "/")
+	for i := range parts {
+		at := filepath.Join(parts[:i+1]...)
+		if last := i == len(parts)-1; last && p.file {
+			return makeFile(root, at)
+		}
+		if err := makeDirectory(root, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func makeDirectory(root *os.Root, name string) error {
+	info, err := root.Lstat(name)
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	if err == nil {
+		err = root.Remove(name)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return root.Mkdir(name, 0o700)
+}
+
+func makeFile(root *os.Root, name string) error {
+	info, err := root.Lstat(name)
+	if err == nil && info.Mode().IsRegular() {
+		return nil
+	}
+	if err == nil {
+		err = removeIn(root, name)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
