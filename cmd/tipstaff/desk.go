@@ -65,7 +65,7 @@ func openFleetDesk(ctx context.Context, s config.Settings) (*desk, error) {
 	if err := e.Check([]natsx.Role{natsx.Operator}); err != nil {
 		return nil, fail(exitConfig, "cannot speak with a fleet with these settings:\n%w", err)
 	}
-	here := natsx.Address{Name: e.OperatorName, Incarnation: natsx.NewIncarnation()}
+	here := natsx.Address{Name: e.OperatorName, InstanceID: natsx.NewInstanceID()}
 	if err := natsx.CheckName(here.Name); err != nil {
 		return nil, fail(exitConfig, "cannot speak with a fleet with these settings:\n--as (TIPSTAFF_OPERATOR_NAME): %w", err)
 	}

@@ -237,7 +237,7 @@ func (h *house) Take(word []byte) (in freeze.Entry, already bool, ended api.Stop
 }
 
 // takeUp records what operators have said of who is frozen.
-func (st *stack) takeUp(w fleet.Word) error {
+func (st *stack) takeUp(w fleet.FreezeOrder) error {
 	if !w.Lifted {
 		st.monitor.FreezeSet(w.Entry, w.Person())
 		return nil

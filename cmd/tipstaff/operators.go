@@ -38,7 +38,7 @@ func (st *stack) openToOperators(ctx context.Context, conn *natsx.Conn, self nat
 	if known != nil {
 		st.fleetFreezes = fleet.NewFreezes(fleet.FreezesOptions{
 			Conn: conn, Operators: known, Record: st.takeUp, Log: st.log,
-			Ended: func(w fleet.Word) { house.end(w.Person(), w.Target, false, "frozen its caller") },
+			Ended: func(w fleet.FreezeOrder) { house.end(w.Person(), w.Target, false, "frozen its caller") },
 		})
 		st.freezes.Beside = st.fleetFreezes.Entries
 		o.watches.Go(func() { st.fleetFreezes.Watch(watching) })

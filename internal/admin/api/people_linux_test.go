@@ -78,7 +78,7 @@ func (h *house) Lift(_ tipstaff.Person, t freeze.Target) (freeze.Entry, error) {
 }
 
 func (*house) Take(word []byte) (freeze.Entry, bool, Stopped, error) {
-	w, err := fleet.PeekWord(word)
+	w, err := fleet.PeekFreezeOrder(word)
 	return w.Entry, false, Stopped{}, err
 }
 
