@@ -11,12 +11,12 @@ var (
 	ErrNoCapacity = errors.New("NO_CAPACITY")
 	ErrDraining   = errors.New("DRAINING")
 	ErrQuota      = errors.New("QUOTA") // the tenant has as many sessions on this runner as one may
-	ErrNotForHere = errors.New("WRONG_POOL")
+	ErrWrongPool  = errors.New("WRONG_POOL")
 )
 
 // RefusalOf reads such a word; nil: it is none.
 func RefusalOf(word string) error {
-	for _, e := range []error{ErrNoCapacity, ErrDraining, ErrQuota, ErrNotForHere} {
+	for _, e := range []error{ErrNoCapacity, ErrDraining, ErrQuota, ErrWrongPool} {
 		if word == e.Error() {
 			return e
 		}
@@ -24,8 +24,8 @@ func RefusalOf(word string) error {
 	return nil
 }
 
-// door lets sessions in, and counts them. Its methods may run at once.
-type door struct {
+// admission lets sessions in, and counts them. Its methods may run at once.
+type admission struct {
 	capacity, perTenant int // perTenant 0: no bound but the capacity
 	labels              Labels
 
@@ -36,13 +36,13 @@ type door struct {
 	left     chan struct{} // closed and replaced whenever a session ends
 }
 
-func newDoor(capacity, perTenant int, labels Labels) *door {
-	return &door{capacity: capacity, perTenant: perTenant, labels: labels, tenants: map[Tenant]int{}, left: make(chan struct{})}
+func newAdmission(capacity, perTenant int, labels Labels) *admission {
+	return &admission{capacity: capacity, perTenant: perTenant, labels: labels, tenants: map[Tenant]int{}, left: make(chan struct{})}
 }
 
 // admit counts one more session of a tenant, or says why not. The result ends it,
 // once.
-func (d *door) admit(tenant string) (end func(), err error) {
+func (d *admission) admit(tenant string) (end func(), err error) {
 	t := TenantOf(tenant)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -51,7 +51,7 @@ func (d *door) admit(tenant string) (end func(), err error) {
 	case d.closed:
 		return nil, ErrDraining
 	case own != "" && own != tenant:
-		return nil, ErrNotForHere
+		return nil, ErrWrongPool
 	case d.sessions >= d.capacity:
 		return nil, ErrNoCapacity
 	case d.perTenant > 0 && d.tenants[t] >= d.perTenant:
@@ -62,7 +62,7 @@ func (d *door) admit(tenant string) (end func(), err error) {
 	return sync.OnceFunc(func() { d.end(t) }), nil
 }
 
-func (d *door) end(t Tenant) {
+func (d *admission) end(t Tenant) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sessions--
@@ -74,14 +74,15 @@ func (d *door) end(t Tenant) {
 }
 
 // close lets none in any more.
-func (d *door) close() {
+func (d *admission) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
 }
 
-// now is what stands behind the door, and what is closed when one leaves.
-func (d *door) now() (sessions int, tenants map[Tenant]int, closed bool, left <-chan struct{}) {
+// snapshot returns the sessions that were admitted, and a channel that is closed when
+// one ends.
+func (d *admission) snapshot() (sessions int, tenants map[Tenant]int, closed bool, left <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.sessions, fewest(d.tenants), d.closed, d.left

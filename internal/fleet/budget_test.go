@@ -31,7 +31,7 @@ func TestAThousandLeasesTakeLittle(t *testing.T) {
 				tenants[tenant] = k
 			}
 			a := member(fmt.Sprintf("runner-%d", i))
-			a.Incarnation = [8]byte{byte(i), byte(i >> 8)}
+			a.InstanceID = [8]byte{byte(i), byte(i >> 8)}
 			l.lease(a, fleet.Lease{
 				Version: "v1.2.3", Capacity: 1000, Sessions: 10 * renewal, CPUs: 16, Tenants: tenants,
 				Labels: fleet.Labels{"pool": "gpu", "zone": "eu-1", "size": "big"},
@@ -45,7 +45,7 @@ func TestAThousandLeasesTakeLittle(t *testing.T) {
 	start := time.Now()
 	const places = 100
 	for range places {
-		if _, err := l.Place(t.Context(), fleet.Want{Labels: fleet.Labels{"pool": "gpu"}}, (&taken{}).try); err != nil {
+		if _, err := l.Place(t.Context(), fleet.Request{Labels: fleet.Labels{"pool": "gpu"}}, (&taken{}).try); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,7 +7,7 @@
 // permission to run: while JetStream is away, the last list serves and everything
 // that runs goes on.
 //
-// A session's address is sealed in its id ([Seal]), so any gateway finds it
+// A session's address is sealed in its id ([AddressCipher]), so any gateway finds it
 // without a directory.
 //
 // No clock decides over a peer. A gateway writes a pulse of its own beside the
@@ -17,5 +17,5 @@
 //
 // Whom operators have frozen, each member knows by what they have signed ([Freezes]).
 //
-// Read next: seal.go, lease.go, runner.go, list.go, place.go, freezes.go.
+// Read next: address_cipher.go, lease.go, runner.go, list.go, place.go, freezes.go.
 package fleet

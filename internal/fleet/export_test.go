@@ -18,14 +18,14 @@ func (l *List) SetEvery(d time.Duration) { l.every = d }
 const PulsesOfALease = pulsesOfALease
 
 // Remembered is how many runners that are gone a list knows.
-const Remembered = remembered
+const Remembered = maxLost
 
 // ClaimUnanswered is a claim while all others were cut off.
 func (r *Runner) ClaimUnanswered(ctx context.Context) error {
 	r.mu.Lock()
 	r.claimed = true
 	r.mu.Unlock()
-	_, err := r.conn.Subscribe(natsx.Namesakes(r.addr.Name), r.heard)
+	_, err := r.conn.Subscribe(natsx.Namesakes(r.addr.Name), r.receiveName)
 	return errors.Join(err, r.conn.Flush(ctx))
 }
 

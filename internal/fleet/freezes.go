@@ -21,9 +21,9 @@ type FreezesOptions struct {
 	Operators natsx.Operators // whose words count
 	// Record writes a word down before it comes into force. After an error a freeze
 	// that is to be lifted stays; it is tried again with the next reading.
-	Record func(Word) error
+	Record func(FreezeOrder) error
 	// Ended is told of freezes that were read, so that what runs is ended.
-	Ended func(Word)
+	Ended func(FreezeOrder)
 	Log   *slog.Logger
 
 	Every time.Duration // 0: readEvery
@@ -48,10 +48,10 @@ type Freezes struct {
 	seen     map[string]uint64 // the write of each key that was looked at
 	why      string            // the last reading failed, as it was logged
 
-	mu    sync.Mutex
-	words map[freeze.Target]Word
-	now   []freeze.Entry // of words, for each command that asks; replaced, never changed
-	fault error          // why it cannot be told who is frozen; nil: it was read once
+	mu     sync.Mutex
+	orders map[freeze.Target]FreezeOrder
+	now    []freeze.Entry // of words, for each command that asks; replaced, never changed
+	fault  error          // why it cannot be told who is frozen; nil: it was read once
 }
 
 // NewFreezes makes one that knows nothing yet.
@@ -60,7 +60,7 @@ func NewFreezes(o FreezesOptions) *Freezes {
 		o.Every = readEvery
 	}
 	return &Freezes{
-		opt: o, began: time.Now(), seen: map[string]uint64{}, words: map[freeze.Target]Word{},
+		opt: o, began: time.Now(), seen: map[string]uint64{}, orders: map[freeze.Target]FreezeOrder{},
 		fault: errors.New("it was not read from the engine yet who is frozen in the fleet"),
 	}
 }
@@ -125,7 +125,7 @@ func (f *Freezes) Read(ctx context.Context) error {
 		if f.seen[k.Key] == k.Sequence {
 			continue
 		}
-		w, err := ReadWord(f.opt.Operators, k.Data)
+		w, err := ReadFreezeOrder(f.opt.Operators, k.Data)
 		if err == nil && FrozenKey(w.Target) != k.Key {
 			err = errors.New("it stands under the key of another target")
 		}
@@ -152,12 +152,12 @@ func (f *Freezes) Read(ctx context.Context) error {
 
 // Take takes a word as an operator has signed it, and reports whether it says what
 // was not known. What runs is the caller's to end.
-func (f *Freezes) Take(data []byte) (w Word, news bool, err error) {
+func (f *Freezes) Take(data []byte) (w FreezeOrder, news bool, err error) {
 	if f == nil {
-		return Word{}, false, errors.New("no operator is known here (TIPSTAFF_ENGINE_OPERATORS)")
+		return FreezeOrder{}, false, errors.New("no operator is known here (TIPSTAFF_ENGINE_OPERATORS)")
 	}
-	if w, err = ReadWord(f.opt.Operators, data); err != nil {
-		return Word{}, false, err
+	if w, err = ReadFreezeOrder(f.opt.Operators, data); err != nil {
+		return FreezeOrder{}, false, err
 	}
 	f.changing.Lock()
 	defer f.changing.Unlock()
@@ -166,9 +166,9 @@ func (f *Freezes) Take(data []byte) (w Word, news bool, err error) {
 }
 
 // take keeps the later one of two words about a target. The caller holds changing.
-func (f *Freezes) take(w Word, old bool) (news bool, err error) {
+func (f *Freezes) take(w FreezeOrder, old bool) (news bool, err error) {
 	f.mu.Lock()
-	before, known := f.words[w.Target]
+	before, known := f.orders[w.Target]
 	f.mu.Unlock()
 	switch {
 	case known && !w.At.After(before.At):
@@ -190,8 +190,8 @@ func (f *Freezes) take(w Word, old bool) (news bool, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.words[w.Target] = w
-	f.now = frozenOf(f.words)
+	f.orders[w.Target] = w
+	f.now = frozenOf(f.orders)
 	return news, nil
 }
 
@@ -210,7 +210,7 @@ func (f *Freezes) Entries() ([]freeze.Entry, error) {
 }
 
 // frozenOf are the words that are no lifts, the oldest first.
-func frozenOf(words map[freeze.Target]Word) []freeze.Entry {
+func frozenOf(words map[freeze.Target]FreezeOrder) []freeze.Entry {
 	var all []freeze.Entry
 	for _, w := range words {
 		if !w.Lifted {

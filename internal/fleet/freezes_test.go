@@ -56,13 +56,13 @@ func newPeople(t *testing.T) *people {
 	p.signer, public = operatorsKey(t, "ops")
 	p.freezes = fleet.NewFreezes(fleet.FreezesOptions{
 		Conn: p.runner, Operators: natsx.Operators{public: "ops"}, Log: slog.New(slog.DiscardHandler),
-		Record: func(w fleet.Word) error { p.said = append(p.said, textOf(w)); return p.broken },
-		Ended:  func(w fleet.Word) { p.ended = append(p.ended, w.Target.String()) },
+		Record: func(w fleet.FreezeOrder) error { p.said = append(p.said, textOf(w)); return p.broken },
+		Ended:  func(w fleet.FreezeOrder) { p.ended = append(p.ended, w.Target.String()) },
 	})
 	return p
 }
 
-func textOf(w fleet.Word) string {
+func textOf(w fleet.FreezeOrder) string {
 	text := w.Target.String() + " " + w.Why + " by " + w.Person().String()
 	if w.Lifted {
 		return "lifted " + text
@@ -74,7 +74,7 @@ func textOf(w fleet.Word) string {
 // another target if there is one.
 func (p *people) word(signer *natsx.Signer, agent, why string, lifted bool, at int, under ...string) []byte {
 	p.t.Helper()
-	w := fleet.Word{Lifted: lifted}
+	w := fleet.FreezeOrder{Lifted: lifted}
 	w.Entry = freeze.Entry{Target: freeze.Target{Agent: agent}, Why: why, By: "ann", UID: 7, At: p.begin.Add(time.Duration(at) * time.Second)}
 	data, err := w.Sign(signer)
 	if err != nil {
@@ -202,11 +202,11 @@ func TestAnEntryThatIsGoneLiftsNothing(t *testing.T) {
 
 func TestThoseWhoArePresentAreNamed(t *testing.T) {
 	t.Parallel()
-	inc := func(b byte) natsx.Incarnation { return natsx.Incarnation{b} }
+	inc := func(b byte) natsx.InstanceID { return natsx.InstanceID{b} }
 	lease := func(role natsx.Role, name string, i byte, seq uint64, value string) natsx.PeerLease {
-		return natsx.PeerLease{Peer: natsx.Peer{Role: role, Address: natsx.Address{Name: name, Incarnation: inc(i)}}, Sequence: seq, Value: []byte(value)}
+		return natsx.PeerLease{Peer: natsx.Peer{Role: role, Address: natsx.Address{Name: name, InstanceID: inc(i)}}, Sequence: seq, Value: []byte(value)}
 	}
-	got := fleet.Present([]natsx.PeerLease{
+	got := fleet.LivePeers([]natsx.PeerLease{
 		lease(natsx.Runner, "r2", 1, 5, `{}`),         // was killed
 		lease(natsx.Runner, "r1", 1, 6, `{"born":2}`), // has renewed
 		lease(natsx.Gateway, "g", 1, 7, `{}`),         // two gateways of one name
@@ -216,7 +216,7 @@ func TestThoseWhoArePresentAreNamed(t *testing.T) {
 	})
 	var names []string
 	for _, p := range got {
-		names = append(names, p.Called()+p.Incarnation.String()[:2])
+		names = append(names, p.Called()+p.InstanceID.String()[:2])
 	}
 	if text := strings.Join(names, ", "); text != "gateway g01, gateway g02, runner odd01, runner r101, runner r202" {
 		t.Error(text)

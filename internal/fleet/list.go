@@ -20,33 +20,33 @@ const pulsesOfALease = int(natsx.LeaseTTL / renewEvery)
 // begun anew; the second time the gateway also leaves the server for another.
 const stalePulses = 3
 
-// remembered bounds how many runners that are gone a list still knows.
-const remembered = 10_000
+// maxLost bounds how many runners that are gone a list still knows.
+const maxLost = 10_000
 
 // List is what a gateway knows of the fleet. Its methods may run at once. The zero
 // List knows no runner; [NewList] makes one that learns.
 type List struct {
-	conn  *natsx.Conn
-	seal  Seal
-	self  natsx.Address
-	log   *slog.Logger
-	every time.Duration
+	conn   *natsx.Conn
+	cipher AddressCipher
+	self   natsx.Address
+	log    *slog.Logger
+	every  time.Duration
 
 	mu        sync.Mutex
-	held      map[Place]*member
-	byName    map[[8]byte]map[Place]*member
-	gone      map[Place]struct{} // places that were held once
-	pulses    int                // own pulses that came back
-	missing   int                // own pulses sent since the last that came back
-	heard     bool               // a pulse has come back on this watch
-	exclusive map[string]bool    // tenants that have had runners of their own
+	held      map[AddressKey]*member
+	byName    map[[8]byte]map[AddressKey]*member
+	lost      map[AddressKey]struct{} // addresses that were held once
+	pulses    int                     // own pulses that came back
+	missing   int                     // own pulses sent since the last that came back
+	pulsed    bool                    // a pulse has come back on this watch
+	exclusive map[string]bool         // tenants that have had runners of their own
 	changed   chan struct{}
 }
 
 // member is a runner in the list.
 type member struct {
 	lease    *Lease
-	place    Place
+	key      AddressKey
 	sequence uint64 // of its last renewal
 	pulse    int    // the last pulse before that
 	placed   int    // sessions placed there since
@@ -54,10 +54,10 @@ type member struct {
 }
 
 // NewList makes the list of the gateway self.
-func NewList(conn *natsx.Conn, seal Seal, self natsx.Address, log *slog.Logger) *List {
+func NewList(conn *natsx.Conn, cipher AddressCipher, self natsx.Address, log *slog.Logger) *List {
 	return &List{
-		conn: conn, seal: seal, self: self, log: log, every: renewEvery,
-		held: map[Place]*member{}, byName: map[[8]byte]map[Place]*member{}, gone: map[Place]struct{}{},
+		conn: conn, cipher: cipher, self: self, log: log, every: renewEvery,
+		held: map[AddressKey]*member{}, byName: map[[8]byte]map[AddressKey]*member{}, lost: map[AddressKey]struct{}{},
 		exclusive: map[string]bool{}, changed: make(chan struct{}),
 	}
 }
@@ -129,7 +129,7 @@ func (l *List) beat(ctx context.Context, restart chan<- struct{}) {
 			put, cancel := context.WithTimeout(ctx, l.every*4/5)
 			_, _ = l.conn.PutLease(put, l.self, []byte("{}")) // what counts is that it comes back
 			cancel()
-			if n := l.sent(); n%stalePulses == 0 && ctx.Err() == nil {
+			if n := l.countPulse(); n%stalePulses == 0 && ctx.Err() == nil {
 				if n%(2*stalePulses) == 0 {
 					_ = l.conn.Move("own pulses do not come back") // it fails only once the connection is closed
 				}
@@ -147,8 +147,8 @@ func (l *List) beat(ctx context.Context, restart chan<- struct{}) {
 	}
 }
 
-// sent counts a pulse, and returns how many are missing now.
-func (l *List) sent() int {
+// countPulse counts a pulse, and returns how many are missing now.
+func (l *List) countPulse() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.missing++
@@ -165,14 +165,14 @@ func (l *List) take(c natsx.LeaseChange) {
 		}
 		return
 	}
-	place := l.seal.Place(c.Member)
+	key := l.cipher.AddressKey(c.Member)
 	if c.Value == nil {
-		if m := l.held[place]; m != nil && m.sequence < c.Sequence {
+		if m := l.held[key]; m != nil && m.sequence < c.Sequence {
 			l.drop(m)
 		}
 		return
 	}
-	if m := l.held[place]; m != nil && m.sequence >= c.Sequence {
+	if m := l.held[key]; m != nil && m.sequence >= c.Sequence {
 		return // a new watch tells again what is known
 	}
 	lease, err := decodeLease(c)
@@ -180,14 +180,14 @@ func (l *List) take(c natsx.LeaseChange) {
 		l.log.Warn("a runner's lease is left out", "runner", c.Member.String(), "why", err.Error())
 		return
 	}
-	l.keep(place, lease, c.Sequence)
+	l.keep(key, lease, c.Sequence)
 }
 
 // pulse is one step of the list's time.
 func (l *List) pulse() {
 	l.pulses++
 	l.missing = 0
-	l.heard = true
+	l.pulsed = true
 	for _, m := range l.held {
 		if l.pulses-m.pulse > pulsesOfALease {
 			l.log.Warn("a runner's lease has ended without a renewal", "runner", m.lease.Runner.String())
@@ -199,21 +199,21 @@ func (l *List) pulse() {
 // keep takes a lease that is new or renewed. Older starts of the same name that
 // have not renewed since this one was born are gone at once: that is what makes a
 // restart quick. If one of them lives in spite of that, it renews and is back.
-func (l *List) keep(place Place, lease *Lease, sequence uint64) {
-	m := l.held[place]
+func (l *List) keep(key AddressKey, lease *Lease, sequence uint64) {
+	m := l.held[key]
 	if m == nil {
-		for _, old := range l.byName[place.name] {
+		for _, old := range l.byName[key.name] {
 			if old.sequence < lease.Born {
 				l.drop(old)
 			}
 		}
-		m = &member{place: place}
-		l.held[place] = m
-		if l.byName[place.name] == nil {
-			l.byName[place.name] = map[Place]*member{}
+		m = &member{key: key}
+		l.held[key] = m
+		if l.byName[key.name] == nil {
+			l.byName[key.name] = map[AddressKey]*member{}
 		}
-		l.byName[place.name][place] = m
-		delete(l.gone, place)
+		l.byName[key.name][key] = m
+		delete(l.lost, key)
 	}
 	m.lease, m.sequence, m.pulse, m.placed = lease, sequence, l.pulses, 0
 	if tenant := lease.Labels[LabelTenant]; tenant != "" {
@@ -223,49 +223,49 @@ func (l *List) keep(place Place, lease *Lease, sequence uint64) {
 		l.log.Warn("a runner's clock is off; it will refuse what gateways sign", "runner", lease.Runner.String(), "by", lease.Skew.Round(time.Millisecond).String())
 		m.skewed = true
 	}
-	l.tell()
+	l.notify()
 }
 
 func (l *List) drop(m *member) {
-	delete(l.held, m.place)
-	delete(l.byName[m.place.name], m.place)
-	if len(l.byName[m.place.name]) == 0 {
-		delete(l.byName, m.place.name)
+	delete(l.held, m.key)
+	delete(l.byName[m.key.name], m.key)
+	if len(l.byName[m.key.name]) == 0 {
+		delete(l.byName, m.key.name)
 	}
-	if len(l.gone) >= remembered {
-		for p := range l.gone {
-			delete(l.gone, p)
+	if len(l.lost) >= maxLost {
+		for p := range l.lost {
+			delete(l.lost, p)
 			break
 		}
 	}
-	l.gone[m.place] = struct{}{}
-	l.tell()
+	l.lost[m.key] = struct{}{}
+	l.notify()
 }
 
-func (l *List) tell() {
+func (l *List) notify() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// Standing is what a list knows of a place. The zero Standing is Unknown.
-type Standing int
+// State is what a list knows of an address. The zero State is Unknown.
+type State int
 
 const (
-	Unknown Standing = iota // no runner that this list knows was ever there
-	Lost                    // a runner was there and its lease is gone, or it has been started again
-	Held                    // a runner holds a lease there
+	Unknown State = iota // no runner that this list knows was ever there
+	Lost                 // a runner was there and its lease is gone, or it has been started again
+	Held                 // a runner holds a lease there
 )
 
-// Find says what is at the place that an id's tail leads to ([Seal.Open]). Lost
+// Find says what is at the address that an id's tail leads to ([AddressCipher.Open]). Lost
 // takes a name that this list knows, so no id that a caller makes up is Lost or
 // Held; to a caller Unknown is an id that never was.
-func (l *List) Find(p Place) (Lease, Standing) {
+func (l *List) Find(p AddressKey) (Lease, State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m := l.held[p]; m != nil {
 		return *m.lease, Held
 	}
-	_, was := l.gone[p]
+	_, was := l.lost[p]
 	if was || l.byName[p.name] != nil {
 		return Lease{}, Lost
 	}
@@ -276,7 +276,7 @@ func (l *List) Find(p Place) (Lease, Standing) {
 func (l *List) Holds(a natsx.Address) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.held[l.seal.Place(a)] != nil
+	return l.held[l.cipher.AddressKey(a)] != nil
 }
 
 // Runners are all leases that are held, by address.
@@ -312,5 +312,5 @@ func (l *List) Fresh() bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.heard && l.missing < stalePulses
+	return l.pulsed && l.missing < stalePulses
 }

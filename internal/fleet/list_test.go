@@ -20,7 +20,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 type told struct {
 	t testing.TB
 	*fleet.List
-	seal     fleet.Seal
+	seal     fleet.AddressCipher
 	self     natsx.Address
 	sequence uint64
 }
@@ -57,8 +57,8 @@ func (l *told) pulses(n int) {
 	}
 }
 
-func (l *told) standing(a natsx.Address) fleet.Standing {
-	_, st := l.Find(l.seal.Place(a))
+func (l *told) standing(a natsx.Address) fleet.State {
+	_, st := l.Find(l.seal.AddressKey(a))
 	return st
 }
 
@@ -122,7 +122,7 @@ func TestARestartedRunnersOldLeaseIsGoneAtOnce(t *testing.T) {
 	l.lease(old, fleet.Lease{})
 	l.lease(other, fleet.Lease{})
 	born := l.lease(young, fleet.Lease{})
-	if got := []fleet.Standing{l.standing(old), l.standing(other), l.standing(young)}; got[0] != fleet.Lost || got[1] != fleet.Held || got[2] != fleet.Held {
+	if got := []fleet.State{l.standing(old), l.standing(other), l.standing(young)}; got[0] != fleet.Lost || got[1] != fleet.Held || got[2] != fleet.Held {
 		t.Errorf("old %v, other %v, young %v", got[0], got[1], got[2])
 	}
 	l.lease(old, fleet.Lease{Born: 1}) // it lives in spite of that

@@ -33,7 +33,7 @@ func TestPlacementPrefersTheLessLoaded(t *testing.T) {
 	l.lease(member("busy"), fleet.Lease{Capacity: 100000, Running: 15, CPUs: 4})
 	count := map[string]int{}
 	for range 3000 {
-		lease, err := l.Place(t.Context(), fleet.Want{}, (&taken{}).try)
+		lease, err := l.Place(t.Context(), fleet.Request{}, (&taken{}).try)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,20 +54,20 @@ func TestPlacementKeepsPoolsAndTenantsApart(t *testing.T) {
 		l.lease(member(name), fleet.Lease{Capacity: 1000, Labels: labels})
 	}
 	for name, tt := range map[string]struct {
-		want fleet.Want
+		want fleet.Request
 		may  string
 	}{
-		"anything":             {fleet.Want{Tenant: "red"}, "plain big"},
-		"a pool":               {fleet.Want{Tenant: "red", Labels: fleet.Labels{"pool": "gpu"}}, "gpu"},
-		"a label":              {fleet.Want{Tenant: "red", Labels: fleet.Labels{"size": "big"}}, "big"},
-		"a tenant of its own":  {fleet.Want{Tenant: "blue"}, "blue"},
-		"its pool":             {fleet.Want{Tenant: "blue", Labels: fleet.Labels{"pool": "gpu"}}, "bluegpu"},
-		"what nobody has":      {fleet.Want{Tenant: "red", Labels: fleet.Labels{"size": "huge"}}, ""},
-		"another tenant's own": {fleet.Want{Tenant: "red", Labels: fleet.Labels{"tenant": "blue"}}, ""},
+		"anything":             {fleet.Request{Tenant: "red"}, "plain big"},
+		"a pool":               {fleet.Request{Tenant: "red", Labels: fleet.Labels{"pool": "gpu"}}, "gpu"},
+		"a label":              {fleet.Request{Tenant: "red", Labels: fleet.Labels{"size": "big"}}, "big"},
+		"a tenant of its own":  {fleet.Request{Tenant: "blue"}, "blue"},
+		"its pool":             {fleet.Request{Tenant: "blue", Labels: fleet.Labels{"pool": "gpu"}}, "bluegpu"},
+		"what nobody has":      {fleet.Request{Tenant: "red", Labels: fleet.Labels{"size": "huge"}}, ""},
+		"another tenant's own": {fleet.Request{Tenant: "red", Labels: fleet.Labels{"tenant": "blue"}}, ""},
 	} {
 		for range 40 {
 			lease, err := l.Place(t.Context(), tt.want, (&taken{}).try)
-			if busy := new(fleet.Busy); tt.may == "" && !errors.As(err, &busy) {
+			if busy := new(fleet.NoCapacityError); tt.may == "" && !errors.As(err, &busy) {
 				t.Errorf("%s: %v, %v", name, lease.Runner, err)
 			} else if tt.may != "" && (err != nil || !strings.Contains(" "+tt.may+" ", " "+lease.Runner.Name+" ")) {
 				t.Errorf("%s: %v, %v", name, lease.Runner, err)
@@ -76,8 +76,8 @@ func TestPlacementKeepsPoolsAndTenantsApart(t *testing.T) {
 	}
 	l.lease(member("redbig"), fleet.Lease{Capacity: 1000, Labels: fleet.Labels{"tenant": "red", "pool": "large"}})
 	for tenant, pools := range map[string]string{"green": "; the pools are gpu", "red": "; the pools are large", "blue": "; the pools are gpu"} {
-		_, err := l.Place(t.Context(), fleet.Want{Tenant: tenant, Labels: fleet.Labels{"pool": "gpux"}}, (&taken{}).try)
-		if busy := new(fleet.Busy); !errors.As(err, &busy) || busy.Why != "no runner has the labels pool=gpux"+pools {
+		_, err := l.Place(t.Context(), fleet.Request{Tenant: tenant, Labels: fleet.Labels{"pool": "gpux"}}, (&taken{}).try)
+		if busy := new(fleet.NoCapacityError); !errors.As(err, &busy) || busy.Why != "no runner has the labels pool=gpux"+pools {
 			t.Errorf("a pool that is none, for %s: %v", tenant, err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestPlacementKeepsPoolsAndTenantsApart(t *testing.T) {
 			l.change(natsx.Runner, lease.Runner, nil)
 		}
 	}
-	if lease, err := l.Place(t.Context(), fleet.Want{Tenant: "blue"}, (&taken{}).try); err == nil {
+	if lease, err := l.Place(t.Context(), fleet.Request{Tenant: "blue"}, (&taken{}).try); err == nil {
 		t.Errorf("a tenant whose own runners are gone is placed among others, on %v", lease.Runner)
 	}
 }
@@ -98,10 +98,10 @@ func TestARunnerMayRefuseAndFourOthersAreAsked(t *testing.T) {
 	for i := range 20 {
 		name := fmt.Sprintf("r%d", i)
 		l.lease(member(name), fleet.Lease{})
-		k.answers[name] = []error{fleet.ErrNoCapacity, fmt.Errorf("said: %w", fleet.ErrDraining), fleet.ErrQuota, fleet.ErrNotForHere}[i%4]
+		k.answers[name] = []error{fleet.ErrNoCapacity, fmt.Errorf("said: %w", fleet.ErrDraining), fleet.ErrQuota, fleet.ErrWrongPool}[i%4]
 	}
-	_, err := l.Place(t.Context(), fleet.Want{}, k.try)
-	busy := new(fleet.Busy)
+	_, err := l.Place(t.Context(), fleet.Request{}, k.try)
+	busy := new(fleet.NoCapacityError)
 	if !errors.As(err, &busy) || busy.RetryAfter < time.Second || busy.RetryAfter > 3*time.Second {
 		t.Errorf("got %v", err)
 	}
@@ -117,7 +117,7 @@ func TestARunnerMayRefuseAndFourOthersAreAsked(t *testing.T) {
 		k.answers[name] = wrong
 	}
 	k.asked = nil
-	if _, err := l.Place(t.Context(), fleet.Want{}, k.try); !errors.Is(err, wrong) || len(k.asked) != 1 {
+	if _, err := l.Place(t.Context(), fleet.Request{}, k.try); !errors.Is(err, wrong) || len(k.asked) != 1 {
 		t.Errorf("after silence nobody else is asked: %v, %v", k.asked, err)
 	}
 }
@@ -128,8 +128,8 @@ func TestPlacementWaitsForRoomAndNotForEver(t *testing.T) {
 		l, a := newTold(t), member("r1")
 		l.lease(a, fleet.Lease{Capacity: 1, Sessions: 1})
 		start := time.Now()
-		_, err := l.Place(t.Context(), fleet.Want{Wait: 3 * time.Second}, (&taken{}).try)
-		if busy := new(fleet.Busy); !errors.As(err, &busy) || !strings.Contains(busy.Why, "full") || time.Since(start) != 3*time.Second {
+		_, err := l.Place(t.Context(), fleet.Request{Wait: 3 * time.Second}, (&taken{}).try)
+		if busy := new(fleet.NoCapacityError); !errors.As(err, &busy) || !strings.Contains(busy.Why, "full") || time.Since(start) != 3*time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		go func() {
@@ -137,11 +137,11 @@ func TestPlacementWaitsForRoomAndNotForEver(t *testing.T) {
 			l.lease(a, fleet.Lease{Capacity: 1})
 		}()
 		start = time.Now()
-		if _, err := l.Place(t.Context(), fleet.Want{Wait: 3 * time.Second}, (&taken{}).try); err != nil || time.Since(start) != time.Second {
+		if _, err := l.Place(t.Context(), fleet.Request{Wait: 3 * time.Second}, (&taken{}).try); err != nil || time.Since(start) != time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		// The runner has told of no new session yet; what was placed counts.
-		if _, err := l.Place(t.Context(), fleet.Want{}, (&taken{}).try); err == nil {
+		if _, err := l.Place(t.Context(), fleet.Request{}, (&taken{}).try); err == nil {
 			t.Error("two sessions for one room")
 		}
 	})
@@ -156,11 +156,11 @@ func TestATenantsSessionsAreCountedOverTheFleet(t *testing.T) {
 	if got := l.TenantSessions("blue"); got != 6 {
 		t.Errorf("counted %d", got)
 	}
-	_, err := l.Place(t.Context(), fleet.Want{Tenant: "blue", TenantSessions: 6}, (&taken{}).try)
-	if busy := new(fleet.Busy); !errors.As(err, &busy) || !strings.Contains(busy.Why, "6 are its bound") {
+	_, err := l.Place(t.Context(), fleet.Request{Tenant: "blue", TenantSessions: 6}, (&taken{}).try)
+	if busy := new(fleet.NoCapacityError); !errors.As(err, &busy) || !strings.Contains(busy.Why, "6 are its bound") {
 		t.Errorf("blue: %v", err)
 	}
-	if _, err := l.Place(t.Context(), fleet.Want{Tenant: "red", TenantSessions: 6}, (&taken{}).try); err != nil {
+	if _, err := l.Place(t.Context(), fleet.Request{Tenant: "red", TenantSessions: 6}, (&taken{}).try); err != nil {
 		t.Errorf("red: %v", err)
 	}
 }

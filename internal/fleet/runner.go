@@ -48,18 +48,18 @@ var ErrNameTaken = errors.New("another runner has this name")
 // once. In order: NewRunner, listen at Address, Claim, Keep in a goroutine, Drain,
 // Leave.
 type Runner struct {
-	conn *natsx.Conn
-	opt  RunnerOptions
-	addr natsx.Address
-	door *door
+	conn      *natsx.Conn
+	opt       RunnerOptions
+	addr      natsx.Address
+	admission *admission
 
-	mu      sync.Mutex
-	claimed bool   // no namesake answered
-	born    uint64 // sequence of the first lease; 0: none is written yet
-	taken   error  // a namesake was there before
+	mu       sync.Mutex
+	claimed  bool   // no runner of this name answered
+	born     uint64 // sequence of the first lease; 0: none is written yet
+	conflict error  // a runner of this name was there before
 
 	kick  chan struct{}      // the lease is to be written at once
-	hello chan natsx.Address // a namesake that answered
+	hello chan natsx.Address // a runner of this name that answered
 }
 
 // NewRunner makes the runner, with a new incarnation. Nothing is sent.
@@ -75,9 +75,9 @@ func NewRunner(conn *natsx.Conn, o RunnerOptions) (*Runner, error) {
 	}
 	o.Renew, o.Claim = cmp.Or(o.Renew, renewEvery), cmp.Or(o.Claim, claimFor)
 	return &Runner{
-		conn: conn, opt: o, addr: natsx.Address{Name: o.Name, Incarnation: natsx.NewIncarnation()},
-		door: newDoor(o.Capacity, o.TenantSessions, o.Labels),
-		kick: make(chan struct{}, 1), hello: make(chan natsx.Address, 1),
+		conn: conn, opt: o, addr: natsx.Address{Name: o.Name, InstanceID: natsx.NewInstanceID()},
+		admission: newAdmission(o.Capacity, o.TenantSessions, o.Labels),
+		kick:      make(chan struct{}, 1), hello: make(chan natsx.Address, 1),
 	}, nil
 }
 
@@ -85,13 +85,13 @@ func NewRunner(conn *natsx.Conn, o RunnerOptions) (*Runner, error) {
 func (r *Runner) Address() natsx.Address { return r.addr }
 
 // Admit counts one more session of a tenant, or says why there is no room:
-// ErrNoCapacity, ErrDraining, ErrQuota or ErrNotForHere. The result ends the
+// ErrNoCapacity, ErrDraining, ErrQuota or ErrWrongPool. The result ends the
 // session; calls after the first do nothing.
-func (r *Runner) Admit(tenant string) (end func(), err error) { return r.door.admit(tenant) }
+func (r *Runner) Admit(tenant string) (end func(), err error) { return r.admission.admit(tenant) }
 
 // Sessions is how many sessions there are.
 func (r *Runner) Sessions() int {
-	n, _, _, _ := r.door.now()
+	n, _, _, _ := r.admission.snapshot()
 	return n
 }
 
@@ -123,12 +123,12 @@ func (r *Runner) Keep(ctx context.Context) {
 	}
 }
 
-// renew writes the lease once, and tells namesakes.
+// renew writes the lease once, and tells runners of the same name.
 func (r *Runner) renew(ctx context.Context) error {
 	if err := r.conn.State(); err != nil {
 		return err
 	}
-	if err := r.announce(here); err != nil {
+	if err := r.announce(presentMessage); err != nil {
 		return err
 	}
 	value, err := r.lease().encode()
@@ -150,7 +150,7 @@ func (r *Runner) renew(ctx context.Context) error {
 }
 
 func (r *Runner) lease() *Lease {
-	sessions, tenants, closed, _ := r.door.now()
+	sessions, tenants, closed, _ := r.admission.snapshot()
 	l := &Lease{
 		Version: r.opt.Version, Labels: r.opt.Labels, Capacity: r.opt.Capacity, Sessions: sessions,
 		CPUs: runtime.GOMAXPROCS(0), Draining: closed, Tenants: tenants, Clock: r.opt.Now(),
@@ -167,10 +167,10 @@ func (r *Runner) lease() *Lease {
 // Drain takes no session any more, says so, and returns when all sessions have
 // ended or the context does; then the error says how many are left.
 func (r *Runner) Drain(ctx context.Context) error {
-	r.door.close()
-	r.now()
+	r.admission.close()
+	r.renewNow()
 	for {
-		n, _, _, left := r.door.now()
+		n, _, _, left := r.admission.snapshot()
 		if n == 0 {
 			return nil
 		}
@@ -185,8 +185,8 @@ func (r *Runner) Drain(ctx context.Context) error {
 // Leave gives the lease back. Keep must have returned: it would write another one.
 func (r *Runner) Leave(ctx context.Context) error { return r.conn.DropLease(ctx, r.addr) }
 
-// now has Keep write the lease at once.
-func (r *Runner) now() {
+// renewNow has Keep write the lease at once.
+func (r *Runner) renewNow() {
 	select {
 	case r.kick <- struct{}{}:
 	default:

@@ -155,7 +155,7 @@ func TestARunnerHasTheLastWordOnSessions(t *testing.T) {
 		t.Errorf("in the place of one that ended: %v, %d", err, r.Sessions())
 	}
 	own := newRunner(t, s, fleet.RunnerOptions{Name: "r2", Labels: fleet.Labels{"tenant": "blue"}})
-	if _, err := own.Admit("red"); !errors.Is(err, fleet.ErrNotForHere) || !errors.Is(fleet.RefusalOf(err.Error()), fleet.ErrNotForHere) {
+	if _, err := own.Admit("red"); !errors.Is(err, fleet.ErrWrongPool) || !errors.Is(fleet.RefusalOf(err.Error()), fleet.ErrWrongPool) {
 		t.Errorf("another tenant on a tenant's own runner: %v", err)
 	}
 	if _, err := own.Admit("blue"); err != nil {
@@ -246,7 +246,7 @@ func TestWithoutJetStreamTheLastListServes(t *testing.T) {
 	if !l.Holds(r.Address()) {
 		t.Error("a runner is declared dead because JetStream is")
 	}
-	if _, err := l.Place(t.Context(), fleet.Want{}, (&taken{}).try); err != nil {
+	if _, err := l.Place(t.Context(), fleet.Request{}, (&taken{}).try); err != nil {
 		t.Errorf("placing by the last list: %v", err)
 	}
 	s.StartJetStream()

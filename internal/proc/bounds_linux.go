@@ -184,9 +184,9 @@ func (i *instance) settle(u *tipstaff.Usage) {
 // its zygote is not in.
 func (i *instance) bounded() bool { return i.cgroup != nil && i.cgroup.meter != nil }
 
-// born returns the control group that the zygote creates processes in; -1: its
+// commandGroup returns the control group that the zygote creates processes in; -1: its
 // own.
-func (i *instance) born() int {
+func (i *instance) commandGroup() int {
 	if i.bounded() {
 		return i.cgroup.dir
 	}
@@ -202,8 +202,8 @@ func (i *instance) resident() int {
 	return i.zygote.pid
 }
 
-// freshen gives the instance another control group if its own is fouled.
-func (i *instance) freshen() error {
+// replaceFouledCgroup gives the instance another control group if its own is fouled.
+func (i *instance) replaceFouledCgroup() error {
 	if !i.bounded() || !i.cgroup.fouled() {
 		return nil
 	}

@@ -51,7 +51,7 @@ type cgroup struct {
 const cgroupPrefix = "tipstaff-"
 
 // newCgroups makes the server's directory, or returns why it cannot.
-func newCgroups(m serverMark) (*cgroups, error) {
+func newCgroups(m serverTag) (*cgroups, error) {
 	s, err := findSite()
 	if err != nil {
 		return nil, err
@@ -94,8 +94,8 @@ func (c *cgroups) switchOn(on controllers) {
 func removeDead(parent string) {
 	entries, _ := os.ReadDir(parent) // no filepath.Glob: systemd writes \x2d in names
 	for _, e := range entries {
-		mark, ours := strings.CutPrefix(e.Name(), cgroupPrefix)
-		if _, ok := parseServerMark(mark); !ours || !ok {
+		tag, ours := strings.CutPrefix(e.Name(), cgroupPrefix)
+		if _, ok := parseServerTag(tag); !ours || !ok {
 			continue // it may contain living servers
 		}
 		dir := filepath.Join(parent, e.Name())

@@ -43,11 +43,11 @@ func newFilterProgram(f []Instruction) *filterProgram {
 	return &filterProgram{length: uint16(len(f)), first: unsafe.SliceData(f)}
 }
 
-// limit adds the mark and the resource limits, except for that of descriptors:
+// limit adds the tag and the resource limits, except for that of descriptors:
 // the zygote shares the server's descriptor table. No limit exceeds the
 // server's own.
-func (e *Engine) limit(s *childSteps, t mark, more []Limit) {
-	// Setting the mark fails if the server itself carries one because another
+func (e *Engine) limit(s *childSteps, t descendantTag, more []Limit) {
+	// Setting the tag fails if the server itself carries one because another
 	// server started it: a limit cannot be raised.
 	s.try("carry the mark", unix.SYS_PRLIMIT64, 0, rlimitRTTime, hold(s, &unix.Rlimit{Cur: uint64(t), Max: uint64(t)}), 0)
 	s.add("write no core file", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, hold(s, &coreLimit), 0)
@@ -96,7 +96,7 @@ func (s *childSteps) enterByName(path string) error {
 		return err
 	}
 	fd := new(uintptr)
-	s.add(enterDirectory, unix.SYS_OPENAT, here, slash, flags).result = fd
+	s.add(enterDirectory, unix.SYS_OPENAT, atCWD, slash, flags).result = fd
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		if part == "" {
 			continue

@@ -11,8 +11,8 @@
 // memory, and the child carries out a list of system calls without Go
 // (childsteps_linux.go) that ends with exec. The engine finds the descendants
 // of a command wherever they went: by their PID namespace (pidns_linux.go),
-// their control group (cgroups_linux.go) or the mark that they carry
-// (mark_linux.go). Other systems have the portable engine, which is built on
+// their control group (cgroups_linux.go) or the tag that they carry
+// (descendant_tag_linux.go). Other systems have the portable engine, which is built on
 // os/exec and ends process groups.
 //
 // Read next: launch.go, confinement.go, start_linux.go, enclosure_linux.go,

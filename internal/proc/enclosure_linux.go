@@ -39,7 +39,7 @@ const keptReady = 32
 
 // instance is one instance of an enclosure, in which one command runs at a time.
 // Its zygote makes the command's process. Its PID namespace, its control group
-// or its mark identifies all processes of the command. If the enclosure
+// or its tag identifies all processes of the command. If the enclosure
 // confines nothing, the server makes the command's process itself, which saves
 // a context switch; then the zygote only keeps the control group populated,
 // because a group that becomes empty costs the kernel more.
@@ -47,7 +47,7 @@ type instance struct {
 	in     *Enclosure
 	zygote *zygote
 	asks   *listener // nil without [EnclosureSpec.Supervise]
-	mark   mark
+	tag    descendantTag
 	space  *pidNamespace // nil in the server's namespaces
 	cgroup *cgroup       // nil in a PID namespace without limits, and on machines without control groups
 	procfs int           // descriptor of its own /proc; -1 without one
@@ -92,7 +92,7 @@ func (n *Enclosure) Restrict(ruleset int, own Own) error {
 
 // makeFirst makes the first instance.
 func (n *Enclosure) makeFirst() error {
-	i, err := n.anInstance()
+	i, err := n.newInstanceRetrying()
 	if err == nil {
 		n.ready <- i
 	}
@@ -144,7 +144,7 @@ func (n *Enclosure) take() (*instance, error) {
 	case i := <-n.ready:
 		return i, nil
 	default:
-		return n.anInstance()
+		return n.newInstanceRetrying()
 	}
 }
 
@@ -165,7 +165,7 @@ func (n *Enclosure) inBackground(f func()) {
 // another one if no process is left in it. empty says that the caller has
 // already checked that.
 func (n *Enclosure) giveBack(i *instance, empty bool) {
-	if !i.killed && i.freshen() != nil {
+	if !i.killed && i.replaceFouledCgroup() != nil {
 		i.killed = true
 	}
 	n.mu.Lock()
@@ -184,7 +184,7 @@ func (n *Enclosure) giveBack(i *instance, empty bool) {
 // newInstance makes an instance.
 func (n *Enclosure) newInstance() (*instance, error) {
 	e := n.engine
-	i := &instance{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1, pts: -1}
+	i := &instance{in: n, tag: e.tag.command(e.counter.Add(1)), procfs: -1, pts: -1}
 	n.instances.Add(1)
 	var err error
 	switch {
@@ -197,7 +197,7 @@ func (n *Enclosure) newInstance() (*instance, error) {
 		i.space, err = n.newPIDNamespace()
 	}
 	if err == nil {
-		err = i.hatch()
+		err = i.makeZygote()
 	}
 	if err == nil && i.space != nil {
 		err = i.openOwn()
@@ -253,19 +253,19 @@ func (i *instance) restrict() error {
 			return err
 		}
 	}
-	return i.zygote.takeOn(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(n.ruleset), 0)
+	return i.zygote.applyToSelf(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(n.ruleset), 0)
 }
 
 var errNoRuleset = errors.New("an instance with a Landlock domain needs a ruleset")
 
-// hatch makes the zygote of an instance.
-func (i *instance) hatch() (err error) {
+// makeZygote makes the zygote of an instance.
+func (i *instance) makeZygote() (err error) {
 	e := i.in.engine
 	s, cgroup, asks := i.zygoteSteps()
 	e.starting.RLock()
 	defer e.starting.RUnlock()
 	if i.zygote, err = e.newZygote(s, cgroup); err == nil {
-		i.zygote.secret, i.zygote.mark = i.in.spec.CloneSecret, i.mark
+		i.zygote.secret, i.zygote.tag = i.in.spec.CloneSecret, i.tag
 	}
 	if *asks > 0 && err == nil {
 		i.asks, err = listen(int(*asks), i.in.spec.Supervise)
@@ -308,11 +308,11 @@ func (i *instance) zygoteSteps() (s *childSteps, cgroup int, asks *uintptr) {
 			hold(s, asks)
 		}
 	}
-	return s, i.birthGroup(i.in.engine.clone.Load().legacy), asks
+	return s, i.zygoteGroup(i.in.engine.clone.Load().legacy), asks
 }
 
 // common adds what all commands of the instance have: the control group, unless
-// they were created in it, default signals, limits, the mark.
+// they were created in it, default signals, limits, the tag.
 func (i *instance) common(s *childSteps) {
 	e := i.in.engine
 	legacy := e.clone.Load().legacy
@@ -320,13 +320,13 @@ func (i *instance) common(s *childSteps) {
 		s.add("enter the control group", unix.SYS_WRITE, uintptr(i.cgroup.procs), hold(s, &zero[0]), 1)
 	}
 	e.defaultSignals(s, legacy)
-	e.limit(s, i.mark, i.in.spec.Limits)
+	e.limit(s, i.tag, i.in.spec.Limits)
 }
 
-// birthGroup returns the descriptor of the control group in which the zygote,
+// zygoteGroup returns the descriptor of the control group in which the zygote,
 // or a process that the server makes itself, is created; -1 if there is none,
 // or if clone cannot do it.
-func (i *instance) birthGroup(legacy bool) int {
+func (i *instance) zygoteGroup(legacy bool) int {
 	switch {
 	case i.cgroup == nil || legacy:
 		return -1
@@ -349,22 +349,22 @@ func (i *instance) populated() bool {
 	}
 	o := i.in.engine.orphans
 	if len(i.in.spec.Filter) > 0 && i.in.spec.CloneSecret != 0 {
-		return o.any(i.mark, o.ofMainThread) // the command cannot make children of its own parent
+		return o.any(i.tag, o.ofMainThread) // the command cannot make children of its own parent
 	}
-	return o.any(i.mark, func() []int { return o.ofThread(i.thread) })
+	return o.any(i.tag, func() []int { return o.ofThread(i.thread) })
 }
 
 // members lists the processes of the command, whose own process was made with
 // this id.
 func (i *instance) members(own int) []int {
-	ours := func(one mark) bool { return one == i.mark }
+	ours := func(one descendantTag) bool { return one == i.tag }
 	switch {
 	case i.cgroup != nil:
 		return without(i.cgroup.members(), i.zygote.pid)
 	case i.space != nil:
-		return markedAmong(i.space.descendants(own), ours)
+		return taggedAmong(i.space.descendants(own), ours)
 	}
-	return without(marked(ours), i.zygote.pid)
+	return without(tagged(ours), i.zygote.pid)
 }
 
 func without(pids []int, one int) []int {
@@ -388,14 +388,14 @@ func (i *instance) kill() {
 		i.killed = true
 		i.cgroup.kill()
 	default:
-		killMarked(func(one mark) bool { return one == i.mark }, i.zygote.pid)
+		killTagged(func(one descendantTag) bool { return one == i.tag }, i.zygote.pid)
 	}
 }
 
-// over reports whether all killed processes are gone.
-func (i *instance) over() bool {
+// allGone reports whether all killed processes are gone.
+func (i *instance) allGone() bool {
 	if i.space != nil {
-		return i.space.over()
+		return i.space.gone()
 	}
 	return !i.populated()
 }

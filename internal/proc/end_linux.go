@@ -89,14 +89,14 @@ func (p *Process) force() {
 	limit := time.Now().Add(forceLimit)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		p.instance.kill()
-		// A program whose limits cannot be read (set-user-ID) is not found by its mark.
+		// A program whose limits cannot be read (set-user-ID) is not found by its tag.
 		if !p.ended.Load() {
 			_ = unix.Kill(-p.pid, unix.SIGKILL)
 		}
 		if p.Await(context.Background(), pause); p.ended.Load() {
 			time.Sleep(pause)
 		}
-		if p.ended.Load() && p.instance.over() || time.Now().After(limit) {
+		if p.ended.Load() && p.instance.allGone() || time.Now().After(limit) {
 			return
 		}
 		p.reapOrphans()
@@ -111,15 +111,15 @@ func (p *Process) reapOrphans() {
 	}
 }
 
-// killMarked kills all processes whose mark matches, except one. A process that
+// killTagged kills all processes whose tag matches, except one. A process that
 // forks faster than the list can be read is stopped first: when a listing finds
 // no new process, none is left that could fork.
-func killMarked(match func(mark) bool, but int) {
+func killTagged(match func(descendantTag) bool, but int) {
 	stopped := map[int]bool{}
 	const rounds = 64
 	for range rounds {
 		fresh := 0
-		for _, pid := range marked(match) {
+		for _, pid := range tagged(match) {
 			if !stopped[pid] && pid != but {
 				_ = unix.Kill(pid, unix.SIGSTOP)
 				stopped[pid] = true
@@ -131,7 +131,7 @@ func killMarked(match func(mark) bool, but int) {
 		}
 	}
 	for pid := range stopped {
-		if match(markOf(pid)) { // the id may belong to another process by now
+		if match(tagOf(pid)) { // the id may belong to another process by now
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 	}

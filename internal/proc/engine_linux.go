@@ -19,15 +19,15 @@ import (
 // A program is started by vfork and exec without the Go runtime, so the cost
 // does not depend on the size of the server. It is ended by its PID namespace
 // if it has one, else by its control group if the server can make one, else by
-// the mark that every descendant carries (mark_linux.go). All three find
+// the tag that every descendant carries (descendant_tag_linux.go). All three find
 // descendants wherever they went.
 type Engine struct {
 	clone     atomic.Pointer[cloner]
 	null      int // descriptor of /dev/null
-	slots     *slots
+	slots     *fdSlots
 	cgroups   *cgroups // nil if the server cannot make control groups
 	noCgroups error    // why it cannot
-	mark      serverMark
+	tag       serverTag
 	reaped    int        // number of processes of dead servers that were ended
 	ownerLock *ownerLock // of this server, for the next one; nil without a state directory
 	orphans   *orphans
@@ -36,7 +36,7 @@ type Engine struct {
 	files     unix.Rlimit
 	tasks     uint64 // limit of processes for commands; 0: none
 
-	counter atomic.Uint64 // of marks
+	counter atomic.Uint64 // of tags
 	ended   atomic.Uint64 // commands that have ended
 
 	openMu sync.Mutex
@@ -60,13 +60,13 @@ func NewEngine(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	mark, err := newServerMark()
+	tag, err := newServerTag()
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{null: null, mark: mark, ignored: ignoredSignals(), files: originalFiles(), tasks: processesForCommands()}
+	e := &Engine{null: null, tag: tag, ignored: ignoredSignals(), files: originalFiles(), tasks: processesForCommands()}
 	e.clone.Store(&cloner{})
-	e.slots = newSlots(null)
+	e.slots = newFDSlots(null)
 	reserveThreads()
 	if err := becomeSubreaper(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot become the reaper of orphaned processes: %w", err), unix.Close(null))
@@ -74,12 +74,12 @@ func NewEngine(o Options) (*Engine, error) {
 	if err := ignoreChildSignals(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot ignore SIGCHLD: %w", err), unix.Close(null))
 	}
-	e.cgroups, e.noCgroups = newCgroups(mark)
+	e.cgroups, e.noCgroups = newCgroups(tag)
 	if err := e.probeClone(); err != nil {
 		return nil, err
 	}
 	if o.StateDir != "" {
-		if e.ownerLock, err = takeOwnerLock(o.StateDir, mark, e.cgroups); err != nil {
+		if e.ownerLock, err = takeOwnerLock(o.StateDir, tag, e.cgroups); err != nil {
 			return nil, err
 		}
 		if e.reaped, err = e.reap(); err != nil {

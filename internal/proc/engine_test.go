@@ -202,7 +202,7 @@ func outside(t *testing.T, p *Process, pids []int) []int {
 		_, rest, _ := strings.Cut(string(data), "\nNSpid:")
 		line, _, _ := strings.Cut(rest, "\n")
 		f := strings.Fields(line)
-		if markOf(pid) == p.instance.mark && len(f) > 1 {
+		if tagOf(pid) == p.instance.tag && len(f) > 1 {
 			inner, _ := strconv.Atoi(f[len(f)-1])
 			names[inner] = pid
 		}
@@ -348,24 +348,24 @@ func TestWaitingHoldsNoThreads(t *testing.T) {
 }
 
 func TestMarksNameTheirServerAndSurviveNothingElse(t *testing.T) {
-	m, err := newServerMark()
+	m, err := newServerTag()
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, _ := newServerMark()
+	other, _ := newServerTag()
 	a := m.command(1)
 	if !a.of(m) || a.of(other) || a == m.command(2) || uint64(a) >= 1<<62 {
 		t.Errorf("%x", a)
 	}
-	if back, ok := parseServerMark(m.String()); !ok || back != m {
+	if back, ok := parseServerTag(m.String()); !ok || back != m {
 		t.Errorf("%s reads as %v", m, back)
 	}
 	for _, s := range []string{"", "x", "123", "zzzzzzzzzz", "ffffffffff"} {
-		if _, ok := parseServerMark(s); ok {
+		if _, ok := parseServerTag(s); ok {
 			t.Errorf("%q is a mark", s)
 		}
 	}
-	if markOf(os.Getpid()) != 0 {
+	if tagOf(os.Getpid()) != 0 {
 		t.Log("this test runs under a mark itself")
 	}
 }

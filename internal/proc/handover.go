@@ -12,7 +12,7 @@ import (
 func HandOver(path string, argv, env []string) error {
 	cmd := exec.Command(path)
 	cmd.Args, cmd.Env = argv, env
-	cmd.SysProcAttr = apart()
+	cmd.SysProcAttr = newSession()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("cannot start %s: %w", path, err)
 	}

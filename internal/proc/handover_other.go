@@ -4,5 +4,5 @@ package proc
 
 import "syscall"
 
-// apart does nothing: programs of this system get no signals of our terminal.
-func apart() *syscall.SysProcAttr { return nil }
+// newSession does nothing: programs of this system get no signals of our terminal.
+func newSession() *syscall.SysProcAttr { return nil }

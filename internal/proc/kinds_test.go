@@ -97,7 +97,7 @@ func kinds(t *testing.T) map[string]*Engine {
 			_ = e.cgroups.close()
 			e.cgroups, e.noCgroups = nil, errors.New("the test wants it so")
 		},
-		"no slots": func(e *Engine) { e.slots.close(); e.slots = &slots{null: e.null} },
+		"no slots": func(e *Engine) { e.slots.close(); e.slots = &fdSlots{null: e.null} },
 	}
 	if testcmdtest.Alone() { // there are controllers
 		for _, name := range []string{"bounded", "bounded memory", "bounded, namespaces", "bounded memory, namespaces"} {

@@ -12,7 +12,7 @@ import (
 )
 
 // Load returns what the processes of the command use; the zero Load if it has ended.
-// It costs some microseconds for each process. Where commands are known by their mark,
+// It costs some microseconds for each process. Where commands are known by their tag,
 // a process that is younger than a second may be left out.
 func (p *Process) Load() (Load, error) {
 	var sum Load
@@ -34,7 +34,7 @@ func (p *Process) counted() []int {
 		return nil
 	}
 	i, over := p.instance, p.ended.Load()
-	t, zygote, engine := i.mark, i.zygote.pid, i.in.engine
+	t, zygote, engine := i.tag, i.zygote.pid, i.in.engine
 	var pids []int
 	grouped := i.cgroup != nil
 	if grouped {
@@ -42,7 +42,7 @@ func (p *Process) counted() []int {
 	}
 	p.holding.RUnlock()
 	if !grouped {
-		pids = slices.DeleteFunc(engine.census.of(t), func(pid int) bool { return markOf(pid) != t })
+		pids = slices.DeleteFunc(engine.census.of(t), func(pid int) bool { return tagOf(pid) != t })
 	}
 	pids = without(pids, zygote)
 	if !over && !slices.Contains(pids, p.pid) {
@@ -51,24 +51,24 @@ func (p *Process) counted() []int {
 	return pids
 }
 
-// census is which processes have a mark. All commands that are looked at within a
+// census is which processes have a tag. All commands that are looked at within a
 // second share one walk through /proc. The zero census is ready.
 type census struct {
 	mu    sync.Mutex
 	taken time.Time
-	pids  map[mark][]int
+	pids  map[descendantTag][]int
 }
 
 const censusLasts = time.Second
 
-// of returns the processes with a mark, in a list of the caller's own.
-func (c *census) of(m mark) []int {
+// of returns the processes with a tag, in a list of the caller's own.
+func (c *census) of(m descendantTag) []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := time.Now(); c.pids == nil || now.Sub(c.taken) >= censusLasts {
-		c.pids = map[mark][]int{}
+		c.pids = map[descendantTag][]int{}
 		for _, pid := range processes() {
-			if t := markOf(pid); t != 0 {
+			if t := tagOf(pid); t != 0 {
 				c.pids[t] = append(c.pids[t], pid)
 			}
 		}

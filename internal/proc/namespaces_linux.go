@@ -156,8 +156,8 @@ func (v *view) done(fd *uintptr) {
 	v.at("close", unix.SYS_CLOSE, fd).result = fd // sets it to 0
 }
 
-// here is AT_FDCWD as an argument.
-const here = ^uintptr(-unix.AT_FDCWD - 1)
+// atCWD is AT_FDCWD as an argument.
+const atCWD = ^uintptr(-unix.AT_FDCWD - 1)
 
 // newView builds the list of steps.
 func newView(spec NamespaceSpec) (*view, error) {
@@ -199,7 +199,7 @@ func (s *childSteps) write(path, text string) (fd *uintptr, err error) {
 	fd = new(uintptr)
 	data := []byte(text)
 	s.keep = append(s.keep, data)
-	s.add("open "+path, unix.SYS_OPENAT, here, name, unix.O_WRONLY|unix.O_CLOEXEC).result = fd
+	s.add("open "+path, unix.SYS_OPENAT, atCWD, name, unix.O_WRONLY|unix.O_CLOEXEC).result = fd
 	s.at("write "+path, unix.SYS_WRITE, fd, uintptr(unsafe.Pointer(&data[0])), uintptr(len(data)))
 	s.at("close "+path, unix.SYS_CLOSE, fd).result = fd
 	return fd, nil
@@ -224,7 +224,7 @@ func (v *view) takeSources() error {
 		if m.Link {
 			flags |= unix.AT_SYMLINK_NOFOLLOW
 		}
-		v.sources[i] = v.open("take "+m.Source, unix.SYS_OPEN_TREE, here, path, flags)
+		v.sources[i] = v.open("take "+m.Source, unix.SYS_OPEN_TREE, atCWD, path, flags)
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func (s *childSteps) attributes(name, path string, set uint64, flags uintptr) er
 		return err
 	}
 	attr := &unix.MountAttr{Attr_set: set}
-	s.add(name, unix.SYS_MOUNT_SETATTR, here, p, unix.AT_RECURSIVE|flags, hold(s, attr), unsafe.Sizeof(*attr))
+	s.add(name, unix.SYS_MOUNT_SETATTR, atCWD, p, unix.AT_RECURSIVE|flags, hold(s, attr), unsafe.Sizeof(*attr))
 	return nil
 }
 
@@ -266,10 +266,10 @@ func (v *view) mount() error {
 			return err
 		}
 		if m.KeepCovered {
-			v.covered[m.Path] = v.open("keep "+m.Path, unix.SYS_OPENAT, here, path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
+			v.covered[m.Path] = v.open("keep "+m.Path, unix.SYS_OPENAT, atCWD, path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 		}
 		if fd := v.sources[i]; fd != nil {
-			v.at("show "+m.Path, unix.SYS_MOVE_MOUNT, fd, none, here, path, unix.MOVE_MOUNT_F_EMPTY_PATH)
+			v.at("show "+m.Path, unix.SYS_MOVE_MOUNT, fd, none, atCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 			v.done(fd)
 		} else if err := v.memory(m, path); err != nil {
 			return err
@@ -328,7 +328,7 @@ func (v *view) memory(m Mount, path uintptr) error {
 	}
 	v.add("mount "+m.Path, unix.SYS_MOUNT, name, path, name, flags, data)
 	if m.Bytes > 0 {
-		v.roots[m.Path] = v.open("open "+m.Path, unix.SYS_OPENAT, here, path, unix.O_PATH|unix.O_CLOEXEC)
+		v.roots[m.Path] = v.open("open "+m.Path, unix.SYS_OPENAT, atCWD, path, unix.O_PATH|unix.O_CLOEXEC)
 	}
 	return nil
 }
@@ -372,7 +372,7 @@ func (v *view) keep() error {
 		if err != nil {
 			return err
 		}
-		v.spaces[n.name] = v.open("keep the "+n.name+" namespace", unix.SYS_OPENAT, here, path, unix.O_RDONLY|unix.O_CLOEXEC)
+		v.spaces[n.name] = v.open("keep the "+n.name+" namespace", unix.SYS_OPENAT, atCWD, path, unix.O_RDONLY|unix.O_CLOEXEC)
 	}
 	return nil
 }

@@ -246,7 +246,7 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 		}
 	}
 	zygote := func() (*childSteps, func() error) {
-		i := &instance{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1, pts: -1}
+		i := &instance{in: n, tag: e.tag.command(e.counter.Add(1)), procfs: -1, pts: -1}
 		var err error
 		if i.space, err = n.newPIDNamespace(); err != nil {
 			t.Fatal(err)

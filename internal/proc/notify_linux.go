@@ -70,7 +70,7 @@ type addition struct {
 type listener struct {
 	file *os.File
 	raw  syscall.RawConn
-	over sync.WaitGroup
+	done sync.WaitGroup
 }
 
 // listen answers the calls that arrive at a listener, until no process with its
@@ -88,7 +88,7 @@ func listen(fd int, supervise func(Call)) (*listener, error) {
 		_ = l.file.Close()
 		return nil, fmt.Errorf("cannot listen to a filter of system calls: %w", err)
 	}
-	l.over.Go(func() {
+	l.done.Go(func() {
 		for {
 			n, err := l.receive()
 			if err != nil {
@@ -136,7 +136,7 @@ func (l *listener) receive() (*notification, error) {
 // close stops answering. Waiting calls, and later ones, fail with ENOSYS.
 func (l *listener) close() {
 	_ = l.file.Close()
-	l.over.Wait()
+	l.done.Wait()
 }
 
 // call is a [Call].

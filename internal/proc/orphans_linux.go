@@ -187,7 +187,7 @@ func pidsIn(text []byte) (pids []int) {
 	return pids
 }
 
-// collect reaps orphans that have ended: those with a mark of this server, or,
+// collect reaps orphans that have ended: those with a tag of this server, or,
 // if the server is the first process of its PID namespace, all of them. Other
 // children are not the engine's to reap.
 func (o *orphans) collect() {
@@ -201,24 +201,24 @@ func (o *orphans) collect() {
 	defer o.engine.starting.Unlock()
 	all := os.Getpid() == 1
 	for _, pid := range o.strangers(o.all()) {
-		if all || markOf(pid).of(o.engine.mark) {
+		if all || tagOf(pid).of(o.engine.tag) {
 			var ws unix.WaitStatus
 			_, _ = unix.Wait4(pid, &ws, unix.WNOHANG|unix.WALL, nil)
 		}
 	}
 }
 
-// any reports whether an orphan with the mark runs. All that a command has left
+// any reports whether an orphan with the tag runs. All that a command has left
 // behind is below an orphan, because its program, the root of its tree, has
 // ended.
 //
 // An orphan that ends during the check passes its own children on, and these
 // are missing from the list that was read before. So a negative result counts
 // only if two consecutive lists agree and all their processes have ended.
-func (o *orphans) any(t mark, children func() []int) bool {
+func (o *orphans) any(t descendantTag, children func() []int) bool {
 	before, looked := []int(nil), false
 	for {
-		list := slices.DeleteFunc(o.list(children), func(pid int) bool { return markOf(pid) != t })
+		list := slices.DeleteFunc(o.list(children), func(pid int) bool { return tagOf(pid) != t })
 		if slices.ContainsFunc(list, running) {
 			return true
 		}

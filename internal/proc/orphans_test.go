@@ -96,7 +96,7 @@ func TestAChildThatEndsWithItsCommandStaysNoZombie(t *testing.T) {
 }
 
 // orphansOf are the children that commands of an engine have made: a child that waits for
-// a command has no mark yet.
+// a command has no tag yet.
 func orphansOf(e *Engine) []int {
-	return slices.DeleteFunc(e.orphans.list(e.orphans.all), func(pid int) bool { return !markOf(pid).of(e.mark) })
+	return slices.DeleteFunc(e.orphans.list(e.orphans.all), func(pid int) bool { return !tagOf(pid).of(e.tag) })
 }

@@ -230,9 +230,9 @@ func (p *pidNamespace) populated() bool {
 	return err != nil || n > 0
 }
 
-// mostListed bounds how many processes descendants lists: some commands fork
+// maxListed bounds how many processes descendants lists: some commands fork
 // faster than that can be read.
-const mostListed = 16 << 10
+const maxListed = 16 << 10
 
 // descendants lists a command's process and what descends from it or, because its
 // parent has ended, from the first process. It reads the files of these processes
@@ -240,7 +240,7 @@ const mostListed = 16 << 10
 // process may be that of a stranger if the process has been reaped.
 func (p *pidNamespace) descendants(command int) []int {
 	found, seen := []int{command}, map[int]bool{command: true}
-	for next := 0; len(found) < mostListed; {
+	for next := 0; len(found) < maxListed; {
 		// A process that ends before it is asked for its children leaves them to the
 		// first process. So that one is asked last, until it names no new one.
 		parent, last := p.pid, next == len(found)
@@ -265,8 +265,8 @@ func (p *pidNamespace) descendants(command int) []int {
 // kill ends all processes in the namespace.
 func (p *pidNamespace) kill() { _ = unix.Kill(p.pid, unix.SIGKILL) }
 
-// over reports whether all processes of a killed namespace are gone.
-func (p *pidNamespace) over() bool {
+// gone reports whether all processes of a killed namespace are gone.
+func (p *pidNamespace) gone() bool {
 	if !p.reaped {
 		var ws unix.WaitStatus
 		pid, err := unix.Wait4(p.pid, &ws, unix.WNOHANG|unix.WALL, nil)
@@ -281,7 +281,7 @@ func (p *pidNamespace) end() {
 	if !p.reaped {
 		p.kill()
 		if raw, err := p.pidfd.SyscallConn(); err == nil {
-			_ = raw.Read(func(uintptr) bool { return p.over() })
+			_ = raw.Read(func(uintptr) bool { return p.gone() })
 		}
 	}
 	p.engine.firsts.Delete(p.pid)

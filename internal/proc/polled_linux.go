@@ -29,8 +29,8 @@ const (
 	// to end, and still counts as one that waits without end. One that wakes up
 	// less often has something to do then, as top has.
 	shortWait = 250 * time.Millisecond
-	// mostPolled is how many descriptors a program that waits for input waits for.
-	mostPolled = 256
+	// maxPolled is how many descriptors a program that waits for input waits for.
+	maxPolled = 256
 )
 
 // polled returns the descriptors that a call waits for, to read from them, and
@@ -81,7 +81,7 @@ func (c sleep) span(arg int) bool {
 func (c sleep) inPoll() (fds []int) {
 	const size = 8
 	n := c.arg[1]
-	if n > mostPolled {
+	if n > maxPolled {
 		return nil
 	}
 	b := c.peek(c.arg[0], int(n)*size)
@@ -96,7 +96,7 @@ func (c sleep) inPoll() (fds []int) {
 // inSelect reads the set of descriptors to read from. It is not understood if
 // there are others to write to.
 func (c sleep) inSelect() (fds []int, ok bool) {
-	n := int(min(c.arg[0], mostPolled))
+	n := int(min(c.arg[0], maxPolled))
 	words := (n + 63) / 64
 	if c.arg[2] != 0 {
 		for _, b := range c.peek(c.arg[2], words*8) {
@@ -111,7 +111,7 @@ func (c sleep) inSelect() (fds []int, ok bool) {
 			fds = append(fds, fd)
 		}
 	}
-	return fds, c.arg[0] <= mostPolled
+	return fds, c.arg[0] <= maxPolled
 }
 
 // inEpoll reads what an epoll instance watches: proc_pid_fdinfo(5).
@@ -137,7 +137,7 @@ func (c sleep) inEpoll() (fds []int) {
 
 // peek reads the memory of the process that sleeps; nil if that cannot be read.
 func (c sleep) peek(address uint64, n int) []byte {
-	if n <= 0 || n > mostPolled*8 {
+	if n <= 0 || n > maxPolled*8 {
 		return nil
 	}
 	b := make([]byte, n)

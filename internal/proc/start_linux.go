@@ -30,7 +30,7 @@ func (e *Engine) Start(l Launch) (*Process, error) {
 			err = fmt.Errorf("%w: %w", errLost, err)
 		}
 		p.release(false)
-		if !Lost(err) || attempt == mostAttempts {
+		if !Lost(err) || attempt == maxAttempts {
 			return nil, err
 		}
 	}
@@ -75,9 +75,9 @@ func (e *Engine) start(p *Process, l Launch) (err error) {
 // launch makes the child and records it before it could be taken for an orphan.
 func (e *Engine) launch(p *Process, s *childSteps, fds streams) error {
 	c := e.clone.Load()
-	o := cloning{flags: unix.CLONE_PIDFD, cgroup: p.instance.born(), by: p.instance.zygote}
+	o := cloning{flags: unix.CLONE_PIDFD, cgroup: p.instance.commandGroup(), by: p.instance.zygote}
 	if p.instance.in.open {
-		o.by, o.cgroup = nil, p.instance.birthGroup(c.legacy)
+		o.by, o.cgroup = nil, p.instance.zygoteGroup(c.legacy)
 	}
 	if fds.beyond != nothingBeyond {
 		o.flags |= unix.CLONE_FILES
@@ -130,7 +130,7 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	if p.instance.in.open {
 		p.instance.common(s)
 	}
-	p.begin(s)
+	p.firstSteps(s)
 	path, err := s.text(l.Path)
 	if err != nil {
 		return nil, err
@@ -178,8 +178,8 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	return s, nil
 }
 
-// begin adds what every command does first.
-func (p *Process) begin(s *childSteps) {
+// firstSteps adds what every command does first.
+func (p *Process) firstSteps(s *childSteps) {
 	s.add("start a session", unix.SYS_SETSID)
 	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	if n := p.instance.in; n.spec.Domain == DomainOfCommand {

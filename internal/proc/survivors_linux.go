@@ -16,20 +16,20 @@ import (
 )
 
 // A server that is killed cannot end its commands. Each server therefore keeps
-// an owner lock in the state directory: a file that has the server's mark as
+// an owner lock in the state directory: a file that has the server's tag as
 // its name, contains its control group, and is locked as long as the server
 // lives. If another server can lock such a file, the file's server is dead, and
-// the mark identifies what it has left running. Files of living servers stay
+// the tag identifies what it has left running. Files of living servers stay
 // locked, so their commands are not touched.
 
 // ownerLock is the file of a living server.
 type ownerLock struct{ file *os.File }
 
-func wordDir(state string) string { return filepath.Join(state, "servers") }
+func lockDir(state string) string { return filepath.Join(state, "servers") }
 
 // takeOwnerLock writes and locks the file of this server.
-func takeOwnerLock(state string, m serverMark, c *cgroups) (*ownerLock, error) {
-	dir := wordDir(state)
+func takeOwnerLock(state string, m serverTag, c *cgroups) (*ownerLock, error) {
+	dir := lockDir(state)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot lock the file of this server: %w", err)
 	}
@@ -83,8 +83,8 @@ func (e *Engine) reap() (int, error) {
 	}
 	ended := 0
 	for _, entry := range entries {
-		m, ok := parseServerMark(entry.Name())
-		if !ok || m == e.mark {
+		m, ok := parseServerTag(entry.Name())
+		if !ok || m == e.tag {
 			continue
 		}
 		n, err := reapServer(filepath.Join(dir, entry.Name()), m)
@@ -97,7 +97,7 @@ func (e *Engine) reap() (int, error) {
 }
 
 // reapServer ends what the server of one file has left running, if it is dead.
-func reapServer(path string, m serverMark) (int, error) {
+func reapServer(path string, m serverTag) (int, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		// The server has ended regularly meanwhile, or it is another user's,
@@ -136,18 +136,18 @@ func lockOfDead(file *os.File, pid int) bool {
 	}
 }
 
-// endSurvivors kills the processes with the marks of a server, and its control
+// endSurvivors kills the processes with the tags of a server, and its control
 // groups.
-func endSurvivors(m serverMark, base string) int {
-	match := func(one mark) bool { return one.of(m) }
-	ended := len(marked(match))
+func endSurvivors(m serverTag, base string) int {
+	match := func(one descendantTag) bool { return one.of(m) }
+	ended := len(tagged(match))
 	limit := time.Now().Add(forceLimit)
 	if filepath.Base(base) == cgroupPrefix+m.String() { // the content of the file is not trusted further
 		_ = clearCgroup(base)
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		killMarked(match, 0)
-		if len(marked(match)) == 0 || time.Now().After(limit) {
+		killTagged(match, 0)
+		if len(tagged(match)) == 0 || time.Now().After(limit) {
 			return ended
 		}
 		time.Sleep(pause)

@@ -120,7 +120,7 @@ func TestHelperServer(t *testing.T) {
 	start("/bin/sh", "sh", "-c", "setsid sleep 60 & echo $!; wait")
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	e.live.Range(func(_, p any) bool { p.(*Process).End(0); return true })
-	for _, pid := range marked(func(one mark) bool { return one.of(e.mark) }) {
+	for _, pid := range tagged(func(one descendantTag) bool { return one.of(e.tag) }) {
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 	_ = e.Close()

@@ -13,11 +13,11 @@ func (e *Engine) Try(n *Enclosure) error {
 	}
 	defer p.release(false)
 	s := &childSteps{}
-	p.begin(s)
+	p.firstSteps(s)
 	s.add("end", unix.SYS_EXIT_GROUP, 0)
 	e.starting.RLock()
 	defer e.starting.RUnlock()
-	pid, pidfd, err := e.clone.Load().start(s, cloning{flags: unix.CLONE_PIDFD, cgroup: p.instance.born(), by: p.instance.zygote})
+	pid, pidfd, err := e.clone.Load().start(s, cloning{flags: unix.CLONE_PIDFD, cgroup: p.instance.commandGroup(), by: p.instance.zygote})
 	if err == nil {
 		reapNow(pid)
 		_ = unix.Close(pidfd)

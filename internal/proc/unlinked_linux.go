@@ -12,7 +12,7 @@ import (
 
 // Unlinked returns what files on a device take that have no name any more and that
 // commands of the enclosure have open, in bytes. Where commands are known by their
-// mark, a process that is younger than a second may be left out.
+// tag, a process that is younger than a second may be left out.
 func (n *Enclosure) Unlinked(device uint64) (sum int64) {
 	counted := map[uint64]bool{}
 	n.engine.live.Range(func(_, one any) bool {

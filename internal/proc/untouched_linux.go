@@ -16,7 +16,7 @@ func (n *Enclosure) Untouched() bool {
 	if ready := int64(len(n.ready)); ready == 0 || ready != n.instances.Load() || !n.terminalsUntouched() {
 		return false
 	}
-	return len(n.enter) == 0 || n.holdsNoObjects()
+	return len(n.enter) == 0 || n.ipcIsEmpty()
 }
 
 // Commands of shmctl(2), semctl(2) and msgctl(2) that tell how many objects there are.
@@ -29,9 +29,9 @@ const (
 // noEntries is the length of a directory of two entries, "." and "..": getdents64(2).
 const noEntries = 2 * 24
 
-// holdsNoObjects lets a child ask in the namespaces.
-func (n *Enclosure) holdsNoObjects() bool {
-	s, told := &childSteps{}, &objects{}
+// ipcIsEmpty lets a child ask in the namespaces.
+func (n *Enclosure) ipcIsEmpty() bool {
+	s, told := &childSteps{}, &ipcObjects{}
 	for _, one := range n.enter {
 		if one.kind == unix.CLONE_NEWUSER || one.kind == unix.CLONE_NEWNS || one.kind == unix.CLONE_NEWIPC {
 			s.add("enter the namespaces", unix.SYS_SETNS, uintptr(one.fd), one.kind)
@@ -51,8 +51,8 @@ func (n *Enclosure) holdsNoObjects() bool {
 	return err == nil && told.shm[0] == 0 && told.sem[7] == 0 && told.msg[0] == 0 && told.length == noEntries
 }
 
-// objects is what the kernel tells of an IPC namespace, in its structures.
-type objects struct {
+// ipcObjects is what the kernel tells of an IPC namespace, in its structures.
+type ipcObjects struct {
 	shm [12]int32 // struct shm_info; the first one counts segments
 	sem [10]int32 // struct seminfo; semusz, the eighth, counts sets
 	msg [8]int32  // struct msginfo; msgpool, the first, counts queues
@@ -64,7 +64,7 @@ type objects struct {
 }
 
 // listQueues lists the names of message queues, by a mount that is nowhere.
-func (o *objects) listQueues(s *childSteps) error {
+func (o *ipcObjects) listQueues(s *childSteps) error {
 	kind, err := s.text("mqueue")
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (o *objects) listQueues(s *childSteps) error {
 	return nil
 }
 
-func (o *objects) close() {
+func (o *ipcObjects) close() {
 	for _, fd := range []uintptr{o.root, o.mount, o.context} {
 		if fd != 0 {
 			_ = unix.Close(int(fd))

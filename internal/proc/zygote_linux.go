@@ -29,8 +29,8 @@ type zygote struct {
 	keep   []any // keeps alive what its steps point to
 	// secret is the last argument of its calls of clone.
 	secret uint64
-	mark   mark // of its instance
-	dead   bool // another process has killed it
+	tag    descendantTag // of its instance
+	dead   bool          // another process has killed it
 }
 
 // post is where a zygote receives orders. The assembly depends on its layout.
@@ -123,11 +123,11 @@ func (z *zygote) await(child *int32) bool {
 	return true
 }
 
-// takeOn makes the zygote carry out one more system call for itself, which must
+// applyToSelf makes the zygote carry out one more system call for itself, which must
 // return 0; its children inherit the effect. The order looks like one for a
 // child, except that the zygote itself carries out the steps and then serves
 // again.
-func (z *zygote) takeOn(name string, trap uintptr, arg ...uintptr) error {
+func (z *zygote) applyToSelf(name string, trap uintptr, arg ...uintptr) error {
 	s := &childSteps{}
 	s.add("serve", 0, hold(s, z.post)).flags = serves
 	c := &vforkCall{trap: trap, steps: &s.steps[0], left: 1}

@@ -17,7 +17,7 @@ import (
 type directory struct {
 	conn     *natsx.Conn
 	list     *fleet.List
-	seal     fleet.Seal
+	seal     fleet.AddressCipher
 	settings config.Engine
 }
 
@@ -44,7 +44,7 @@ func (d directory) Held(a natsx.Address) bool { return d.list.Holds(a) }
 func (d directory) NewID(a natsx.Address) string { return string(newCommandID(d.seal, a)) }
 
 // newCommandID is an id of a command that leads to its runner.
-func newCommandID(seal fleet.Seal, a natsx.Address) tipstaff.RequestID {
+func newCommandID(seal fleet.AddressCipher, a natsx.Address) tipstaff.RequestID {
 	return tipstaff.RequestID("cmd_" + seal.NewTail(a))
 }
 
@@ -57,7 +57,7 @@ func (d directory) Place(ctx context.Context, c rpc.Call, try func(context.Conte
 			Hint: "Make the same call again.",
 		}
 	}
-	want := fleet.Want{Tenant: c.Principal, Labels: c.Labels, Wait: d.settings.Wait, TenantSessions: d.settings.TenantSessions, Passing: !c.Opens}
+	want := fleet.Request{Tenant: c.Principal, Labels: c.Labels, Wait: d.settings.Wait, TenantSessions: d.settings.TenantSessions, Sessionless: !c.Opens}
 	_, err := d.list.Place(ctx, want, func(ctx context.Context, l fleet.Lease) error {
 		err := try(ctx, l.Runner)
 		if rpc.TurnedAway(err) {
@@ -65,7 +65,7 @@ func (d directory) Place(ctx context.Context, c rpc.Call, try func(context.Conte
 		}
 		return nil
 	})
-	var busy *fleet.Busy
+	var busy *fleet.NoCapacityError
 	if errors.As(err, &busy) {
 		return rpc.NoRoom(busy.Why, busy.RetryAfter)
 	}

@@ -32,7 +32,7 @@ type gateway struct {
 	self    natsx.Address
 	conn    *natsx.Conn
 	list    *fleet.List
-	seal    fleet.Seal
+	seal    fleet.AddressCipher
 	carrier *rpc.Gateway
 	fresh   atomic.Bool // the list has followed the fleet once
 	stop    context.CancelFunc
@@ -42,8 +42,8 @@ type gateway struct {
 // openGateway begins to connect to the engine and to follow the fleet. It does not
 // wait for either.
 func openGateway(ctx context.Context, s config.Settings, log *slog.Logger) (*gateway, error) {
-	self := natsx.Address{Name: engineName(s.Engine, natsx.Gateway), Incarnation: natsx.NewIncarnation()}
-	seal, err := fleet.ReadSeal(s.Engine.SealFile)
+	self := natsx.Address{Name: engineName(s.Engine, natsx.Gateway), InstanceID: natsx.NewInstanceID()}
+	seal, err := fleet.ReadAddressCipher(s.Engine.SealFile)
 	if err != nil {
 		return nil, exit.Errorf(exit.Config, "cannot start with these settings:\nTIPSTAFF_ENGINE_SEAL: %w", err)
 	}

@@ -39,7 +39,7 @@ func (st *Stack) openToOperators(ctx context.Context, conn *natsx.Conn, self nat
 	if known != nil {
 		st.fleetFreezes = fleet.NewFreezes(fleet.FreezesOptions{
 			Conn: conn, Operators: known, Record: st.takeUp, Log: st.Log,
-			Ended: func(w fleet.Word) { service.end(w.Person(), w.Target, false, "frozen its caller") },
+			Ended: func(w fleet.FreezeOrder) { service.end(w.Person(), w.Target, false, "frozen its caller") },
 		})
 		st.freezes.Others = st.fleetFreezes.Entries
 		o.watches.Go(func() { st.fleetFreezes.Watch(watching) })

@@ -67,7 +67,7 @@ type runnerRole struct {
 	settings config.Settings
 	log      *slog.Logger
 	conn     *natsx.Conn
-	seal     fleet.Seal
+	seal     fleet.AddressCipher
 	fleet    *fleet.Runner
 	calls    *rpc.Runner
 	stack    *Stack
@@ -117,7 +117,7 @@ func startRunner(ctx context.Context, s config.Settings, log *slog.Logger, t tel
 func (r *runnerRole) connect(ctx context.Context) (err error) {
 	s := r.settings
 	name := engineName(s.Engine, natsx.Runner)
-	if r.seal, err = fleet.ReadSeal(s.Engine.SealFile); err != nil {
+	if r.seal, err = fleet.ReadAddressCipher(s.Engine.SealFile); err != nil {
 		return exit.Errorf(exit.Config, "cannot start with these settings:\nTIPSTAFF_ENGINE_SEAL: %w", err)
 	}
 	if r.conn, err = connectEngine(ctx, s, natsx.Runner, name, r.log); err != nil {
@@ -188,7 +188,7 @@ func (r *runnerRole) admit(c rpc.Call) error {
 		return noRoomHere(fleet.ErrDraining)
 	}
 	if !r.settings.Engine.RunnerLabels.Meet(c.Labels) {
-		return noRoomHere(fleet.ErrNotForHere)
+		return noRoomHere(fleet.ErrWrongPool)
 	}
 	return nil
 }

@@ -240,7 +240,7 @@ func (h *adminService) Take(word []byte) (in freeze.Entry, already bool, ended a
 }
 
 // takeUp records what operators have said of who is frozen.
-func (st *Stack) takeUp(w fleet.Word) error {
+func (st *Stack) takeUp(w fleet.FreezeOrder) error {
 	if !w.Lifted {
 		st.Monitor.FreezeSet(w.Entry, w.Person())
 		return nil

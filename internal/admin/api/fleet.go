@@ -82,7 +82,7 @@ func (f *Fleet) present(ctx context.Context, anew bool) ([]natsx.Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	peers = fleet.Present(leases)
+	peers = fleet.LivePeers(leases)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.peers, f.looked = peers, time.Now()

@@ -78,10 +78,10 @@ func (f *Fleet) Lift(ctx context.Context, t freeze.Target) (freeze.Entry, error)
 // write puts a word about a target into the bucket. Of a freeze it returns that word,
 // or the one that stands there already; of a lift the freeze that it lifts. The data
 // are the word in force; with an error they are those of a freeze that is not kept.
-func (f *Fleet) write(ctx context.Context, t freeze.Target, why string, lift bool) (w fleet.Word, data []byte, already bool, err error) {
+func (f *Fleet) write(ctx context.Context, t freeze.Target, why string, lift bool) (w fleet.FreezeOrder, data []byte, already bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	w = fleet.Word{Lifted: lift}
+	w = fleet.FreezeOrder{Lifted: lift}
 	w.Entry = freeze.Entry{Target: t, Why: why, By: f.person.Name, UID: f.person.UID, Operator: f.self.Name}
 	for tries := 0; ; tries++ {
 		there, old, err := f.read(ctx, t)
@@ -134,18 +134,18 @@ type standing struct {
 }
 
 // read reads the bucket.
-func (f *Fleet) read(ctx context.Context, t freeze.Target) (standing, fleet.Word, error) {
+func (f *Fleet) read(ctx context.Context, t freeze.Target) (standing, fleet.FreezeOrder, error) {
 	if err := f.conn.State(); err != nil {
-		return standing{}, fleet.Word{}, err
+		return standing{}, fleet.FreezeOrder{}, err
 	}
 	all, err := f.conn.Frozen(ctx)
 	if err != nil {
-		return standing{}, fleet.Word{}, err
+		return standing{}, fleet.FreezeOrder{}, err
 	}
 	var there standing
-	var word fleet.Word
+	var word fleet.FreezeOrder
 	for _, k := range all {
-		w, err := fleet.PeekWord(k.Data)
+		w, err := fleet.PeekFreezeOrder(k.Data)
 		if err == nil && !w.Lifted {
 			there.frozen++
 		}
@@ -155,7 +155,7 @@ func (f *Fleet) read(ctx context.Context, t freeze.Target) (standing, fleet.Word
 		there.sequence = k.Sequence
 		if err == nil && w.Target == t {
 			there.found, there.data, word = true, k.Data, w
-			_, fault := fleet.ReadWord(f.known, k.Data)
+			_, fault := fleet.ReadFreezeOrder(f.known, k.Data)
 			there.believed = fault == nil
 		}
 	}

@@ -36,7 +36,7 @@ type hosts struct {
 
 func newHosts(t *testing.T) *hosts {
 	t.Helper()
-	h := &hosts{t: t, nats: enginetest.Start(t), here: natsx.Address{Name: "ops", Incarnation: natsx.NewIncarnation()}}
+	h := &hosts{t: t, nats: enginetest.Start(t), here: natsx.Address{Name: "ops", InstanceID: natsx.NewInstanceID()}}
 	seed, public, err := natsx.NewKey()
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func (h *hosts) join(role natsx.Role, name string, known natsx.Operators) *host 
 		t.Fatal(err)
 	}
 	m := &host{fakeService: &fakeService{out: outputs.Begin("cmd_1"), done: make(chan struct{})}, name: name, asked: approval.NewStore(approval.Options{})}
-	m.peer = natsx.Peer{Role: role, Address: natsx.Address{Name: name, Incarnation: natsx.NewIncarnation()}}
+	m.peer = natsx.Peer{Role: role, Address: natsx.Address{Name: name, InstanceID: natsx.NewInstanceID()}}
 	m.conn = h.nats.Connect(role, name)
 	m.freezes = fleet.NewFreezes(fleet.FreezesOptions{Conn: m.conn, Operators: known, Log: slog.New(slog.DiscardHandler)})
 	if err := m.freezes.Read(t.Context()); err != nil {
@@ -329,7 +329,7 @@ func TestAFreezeHoldsForAFleet(t *testing.T) {
 	// What stands there and is signed by nobody who is known is no freeze, and is in
 	// nobody's way.
 	other := freeze.Target{Agent: "other"}
-	forged := fleet.Word{Entry: freeze.Entry{Target: other, At: time.Now().Add(1000 * time.Hour)}}
+	forged := fleet.FreezeOrder{Entry: freeze.Entry{Target: other, At: time.Now().Add(1000 * time.Hour)}}
 	data, err := forged.Sign(newHosts(t).signer)
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func (h *fakeService) Lift(_ tipstaff.Person, t freeze.Target) (freeze.Entry, er
 }
 
 func (*fakeService) Take(word []byte) (freeze.Entry, bool, Stopped, error) {
-	w, err := fleet.PeekWord(word)
+	w, err := fleet.PeekFreezeOrder(word)
 	return w.Entry, false, Stopped{}, err
 }
 

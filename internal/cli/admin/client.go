@@ -69,7 +69,7 @@ func openFleetClient(ctx context.Context, s config.Settings) (*adminClient, erro
 	if err := e.Check([]natsx.Role{natsx.Operator}); err != nil {
 		return nil, exit.Errorf(exit.Config, "cannot speak with a fleet with these settings:\n%w", err)
 	}
-	here := natsx.Address{Name: e.OperatorName, Incarnation: natsx.NewIncarnation()}
+	here := natsx.Address{Name: e.OperatorName, InstanceID: natsx.NewInstanceID()}
 	if err := natsx.CheckName(here.Name); err != nil {
 		return nil, exit.Errorf(exit.Config, "cannot speak with a fleet with these settings:\n--as (TIPSTAFF_OPERATOR_NAME): %w", err)
 	}

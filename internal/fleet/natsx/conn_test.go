@@ -36,7 +36,7 @@ func waited(t *testing.T, c *natsx.Conn, each time.Duration, want string) error 
 }
 
 func member(name string) natsx.Address {
-	return natsx.Address{Name: name, Incarnation: natsx.NewIncarnation()}
+	return natsx.Address{Name: name, InstanceID: natsx.NewInstanceID()}
 }
 
 func TestARunnersAnswerArrivesUnderItsName(t *testing.T) {

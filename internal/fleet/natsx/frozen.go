@@ -43,7 +43,7 @@ type FrozenKey struct {
 // Frozen returns all keys of the bucket, in the order in which they were written.
 func (c *Conn) Frozen(ctx context.Context) ([]FrozenKey, error) {
 	var all []FrozenKey
-	err := c.lastOfEach(ctx, frozenStream, frozenKeys+">", func(m keptMessage) {
+	err := c.lastOfEach(ctx, frozenStream, frozenKeys+">", func(m lastMessage) {
 		if !m.deleted {
 			all = append(all, FrozenKey{Key: m.subject[len(frozenKeys):], Sequence: m.sequence, Data: m.data})
 		}
@@ -88,7 +88,7 @@ type PeerLease struct {
 // of their last writes.
 func (c *Conn) Peers(ctx context.Context) ([]PeerLease, error) {
 	var all []PeerLease
-	err := c.lastOfEach(ctx, leaseStream, leaseKeys+">", func(m keptMessage) {
+	err := c.lastOfEach(ctx, leaseStream, leaseKeys+">", func(m lastMessage) {
 		p, err := ParsePeer(m.subject[len(leaseKeys):])
 		if err == nil && !m.deleted {
 			all = append(all, PeerLease{Peer: p, Value: m.data, Sequence: m.sequence, Time: m.at})

@@ -81,7 +81,7 @@ func TestWhatNoOperatorSignedForThisOneDoesNotCount(t *testing.T) {
 		"a changed byte":       {func(_ *testing.T, _ *desk, s []byte) []byte { s[70] ^= 1; return s }, ""},
 		"a changed signature":  {func(_ *testing.T, _ *desk, s []byte) []byte { s[0] ^= 1; return s }, natsx.BadSignature},
 		"it is for another start": {func(_ *testing.T, d *desk, s []byte) []byte {
-			d.runner.Incarnation[0]++
+			d.runner.InstanceID[0]++
 			d.knows(natsx.Operators{d.public: "ops"})
 			return s
 		}, natsx.OtherRecipient},

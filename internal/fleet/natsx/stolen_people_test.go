@@ -163,7 +163,7 @@ func TestManyKeysAreReadInTheirOrder(t *testing.T) {
 	}
 	const n = 1201 // three batches
 	for i := range n {
-		if err := f.operator.PutFrozen(within(t), natsx.Incarnation{byte(i >> 8), byte(i)}.String(), 0, []byte{byte(i)}); err != nil {
+		if err := f.operator.PutFrozen(within(t), natsx.InstanceID{byte(i >> 8), byte(i)}.String(), 0, []byte{byte(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

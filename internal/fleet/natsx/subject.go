@@ -49,29 +49,29 @@ func (r Role) letter() string {
 	}
 }
 
-// Incarnation is one start of a process: 64 random bits. A name alone says which
-// machine, the incarnation says which start of it, so a process that was started
-// again never answers for the one before.
-type Incarnation [8]byte
+// InstanceID says which start of a process an address means: 64 random bits, the
+// incarnation of a subject. A name says which machine it is; the InstanceID changes with
+// each start, so a process that was started again never answers for the one before.
+type InstanceID [8]byte
 
-// NewIncarnation draws one.
-func NewIncarnation() Incarnation {
-	var i Incarnation
+// NewInstanceID draws one.
+func NewInstanceID() InstanceID {
+	var i InstanceID
 	rand.Read(i[:]) // crypto/rand.Read never fails
 	return i
 }
 
 // String is the form in subjects and logs: 16 hexadecimal digits.
-func (i Incarnation) String() string { return hex.EncodeToString(i[:]) }
+func (i InstanceID) String() string { return hex.EncodeToString(i[:]) }
 
-// ParseIncarnation reads what String wrote.
-func ParseIncarnation(s string) (Incarnation, error) {
-	var i Incarnation
+// ParseInstanceID reads what String wrote.
+func ParseInstanceID(s string) (InstanceID, error) {
+	var i InstanceID
 	if len(s) != hex.EncodedLen(len(i)) || strings.ToLower(s) != s {
-		return Incarnation{}, fmt.Errorf("%q is no incarnation: it has 16 hexadecimal digits in lower case", s)
+		return InstanceID{}, fmt.Errorf("%q is no incarnation: it has 16 hexadecimal digits in lower case", s)
 	}
 	if _, err := hex.Decode(i[:], []byte(s)); err != nil {
-		return Incarnation{}, fmt.Errorf("%q is no incarnation: it has 16 hexadecimal digits in lower case", s)
+		return InstanceID{}, fmt.Errorf("%q is no incarnation: it has 16 hexadecimal digits in lower case", s)
 	}
 	return i, nil
 }
@@ -106,12 +106,12 @@ func NameOfHost(host string) string {
 
 // Address is a runner or a gateway: which one, and which start of it.
 type Address struct {
-	Name        string
-	Incarnation Incarnation
+	Name       string
+	InstanceID InstanceID
 }
 
 // String is NAME.INCARNATION, as in subjects.
-func (a Address) String() string { return a.Name + "." + a.Incarnation.String() }
+func (a Address) String() string { return a.Name + "." + a.InstanceID.String() }
 
 // ParseAddress reads what String wrote.
 func ParseAddress(s string) (Address, error) {
@@ -119,8 +119,8 @@ func ParseAddress(s string) (Address, error) {
 	if err := CheckName(name); err != nil {
 		return Address{}, err
 	}
-	inc, err := ParseIncarnation(rest)
-	return Address{Name: name, Incarnation: inc}, err
+	inc, err := ParseInstanceID(rest)
+	return Address{Name: name, InstanceID: inc}, err
 }
 
 // Asks is where a runner with this address listens for a verb ("call", "cancel",

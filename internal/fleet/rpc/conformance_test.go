@@ -139,7 +139,7 @@ var quiet = slog.New(slog.DiscardHandler)
 // runner starts a runner with a lease.
 func (w *world) runner(name string) *runnerAt {
 	w.t.Helper()
-	r := &runnerAt{at: w.net.join(), address: natsx.Address{Name: name, Incarnation: natsx.NewIncarnation()}, machine: newMachine()}
+	r := &runnerAt{at: w.net.join(), address: natsx.Address{Name: name, InstanceID: natsx.NewInstanceID()}, machine: newMachine()}
 	var err error
 	r.Runner, err = NewRunner(RunnerOptions{Link: r.at, Self: r.address, Verifier: trust{r.address}, Carrier: r.machine, Log: quiet})
 	if err != nil {
@@ -153,7 +153,7 @@ func (w *world) runner(name string) *runnerAt {
 func (w *world) gateway(name string) *gatewayAt {
 	w.t.Helper()
 	g := &gatewayAt{at: w.net.join()}
-	self := natsx.Address{Name: name, Incarnation: natsx.NewIncarnation()}
+	self := natsx.Address{Name: name, InstanceID: natsx.NewInstanceID()}
 	var err error
 	g.Gateway, err = NewGateway(GatewayOptions{Link: g.at, Self: self, Signer: trust{self}, Fleet: w.fleet, Claims: w.claims, Log: quiet})
 	if err != nil {

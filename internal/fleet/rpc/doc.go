@@ -11,5 +11,5 @@
 // [Link] to know, where runners are for a [Fleet], who may send for a [Signer] and
 // a [Verifier]. It keeps nothing on a disk.
 //
-// Read next: call.go, wire.go, gateway.go, carry.go, runner.go, stream.go.
+// Read next: call.go, wire.go, gateway.go, pending_call.go, runner.go, stream.go.
 package rpc

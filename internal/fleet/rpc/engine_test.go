@@ -40,8 +40,8 @@ func newOverServers(t testing.TB, trusted bool, here, there *enginetest.Server) 
 	if err := os.WriteFile(file, []byte(seed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g := natsx.Address{Name: "g1", Incarnation: natsx.NewIncarnation()}
-	r := natsx.Address{Name: "r1", Incarnation: natsx.NewIncarnation()}
+	g := natsx.Address{Name: "g1", InstanceID: natsx.NewInstanceID()}
+	r := natsx.Address{Name: "r1", InstanceID: natsx.NewInstanceID()}
 	signer, err := natsx.NewSigner(file, g, time.Now)
 	if err != nil {
 		t.Fatal(err)

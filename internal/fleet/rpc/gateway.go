@@ -37,13 +37,13 @@ type Gateway struct {
 	claims claimCounts
 
 	mu    sync.Mutex
-	calls map[string]*waiting // by token
+	calls map[string]*pendingCall // by token
 }
 
 // NewGateway listens for answers, until Close.
 func NewGateway(o GatewayOptions) (*Gateway, error) {
 	o.Patience = cmp.Or(o.Patience, DefaultPatience)
-	g := &Gateway{opts: o, calls: map[string]*waiting{}}
+	g := &Gateway{opts: o, calls: map[string]*pendingCall{}}
 	stop, err := o.Link.Subscribe(o.Self.AllAnswers(), g.hear)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (g *Gateway) hear(m natsx.Message) {
 }
 
 // enter makes a call known by its token.
-func (g *Gateway) enter(w *waiting) (leave func()) {
+func (g *Gateway) enter(w *pendingCall) (leave func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.calls[w.token] = w

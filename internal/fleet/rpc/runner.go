@@ -51,14 +51,14 @@ type Runner struct {
 	closed   bool
 	draining bool
 	streams  map[string]*stream // by token
-	calls    map[*idempotency.Entry[[]byte]]*carried
+	calls    map[*idempotency.Entry[[]byte]]*inflightCall
 	working  sync.WaitGroup
 }
 
 // NewRunner listens for calls, until Close.
 func NewRunner(o RunnerOptions) (*Runner, error) {
 	o.Patience = cmp.Or(o.Patience, DefaultPatience)
-	r := &Runner{opts: o, streams: map[string]*stream{}, calls: map[*idempotency.Entry[[]byte]]*carried{}, book: idempotency.NewBook(idempotency.Options[[]byte]{
+	r := &Runner{opts: o, streams: map[string]*stream{}, calls: map[*idempotency.Entry[[]byte]]*inflightCall{}, book: idempotency.NewBook(idempotency.Options[[]byte]{
 		Kept: callKept, KeptBrief: briefKept, OwnMax: ownCallIDs, Bytes: answersKept,
 		Size: func(answer []byte) int { return len(answer) }, Grace: o.Patience,
 	})}
@@ -254,7 +254,7 @@ func (r *Runner) admit(c Call, key idempotency.Key) error {
 
 // carry carries out a call on this machine.
 func (r *Runner) carry(ctx context.Context, e *idempotency.Entry[[]byte], c Call) ([]byte, error) {
-	answer, err := r.opts.Carrier.Carry(ctx, c, r.carriedOf(e))
+	answer, err := r.opts.Carrier.Carry(ctx, c, r.inflightOf(e))
 	if err != nil {
 		if e := tipstaff.AsError(err); e.Code == tipstaff.Internal {
 			r.opts.Log.Error("a call failed", "tool", c.Tool, "gateway", c.Gateway, "error", err)
@@ -270,7 +270,7 @@ func (r *Runner) open(token, to string, e *idempotency.Entry[[]byte]) (s *stream
 	if s := r.streams[token]; s != nil {
 		return s, false
 	}
-	s = &stream{r: r, token: token, to: to, entry: e, upto: Credits, heard: time.Now(), looked: time.Now()}
+	s = &stream{r: r, token: token, to: to, entry: e, upto: Credits, lastSign: time.Now(), lastCheck: time.Now()}
 	r.streams[token] = s
 	s.mu.Lock() // the timer may be due before it is noted
 	defer s.mu.Unlock()

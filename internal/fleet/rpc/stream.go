@@ -16,17 +16,17 @@ type stream struct {
 	entry     *idempotency.Entry[[]byte]
 	timer     *time.Timer
 
-	mu     sync.Mutex
-	call   *carried // nil before it is joined, and for a call that has ended
-	frames [][]byte // numbered, that the gateway does not have yet for certain
-	first  uint64   // the number of the first of them
-	sent   uint64   // the number of the next one that is to be sent
-	upto   uint64   // the credit ends before this one
-	heard  time.Time
-	looked time.Time
-	left   bool // the caller waits no more
-	whole  bool // the answer is among the frames
-	over   bool
+	mu        sync.Mutex
+	call      *inflightCall // nil before it is joined, and for a call that has ended
+	frames    [][]byte      // numbered, that the gateway does not have yet for certain
+	first     uint64        // the number of the first of them
+	sent      uint64        // the number of the next one that is to be sent
+	upto      uint64        // the credit ends before this one
+	lastSign  time.Time
+	lastCheck time.Time
+	abandoned bool // the caller waits no more
+	complete  bool // the answer is among the frames
+	finished  bool
 }
 
 // takenAfter is when a gateway gets the first sign of life of its call. Most calls
@@ -59,10 +59,10 @@ func (s *stream) credit(c credit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	end := s.first + uint64(len(s.frames))
-	if s.over || c.want > end {
+	if s.finished || c.want > end {
 		return
 	}
-	s.heard = time.Now()
+	s.lastSign = time.Now()
 	if c.want > s.first {
 		s.frames, s.first = s.frames[c.want-s.first:], c.want
 		s.sent = max(s.sent, s.first)
@@ -71,7 +71,7 @@ func (s *stream) credit(c credit) {
 	if c.again {
 		s.sent = s.first
 	}
-	if s.whole && len(s.frames) == 0 {
+	if s.complete && len(s.frames) == 0 {
 		s.finish()
 		return
 	}
@@ -82,10 +82,10 @@ func (s *stream) credit(c credit) {
 func (s *stream) answer(answer []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.finished {
 		return
 	}
-	s.call, s.whole = nil, true
+	s.call, s.complete = nil, true
 	switch {
 	case err != nil:
 		s.put(frameError, encodeError(err))
@@ -115,15 +115,15 @@ func (s *stream) cancel(mayReturn bool) {
 
 // leave leaves the call once. The caller holds the lock.
 func (s *stream) leave(how idempotency.Leaving) {
-	if !s.left {
-		s.left = true
+	if !s.abandoned {
+		s.abandoned = true
 		s.entry.Leave(errCallerLeft, how)
 	}
 }
 
 // finish forgets the stream. The caller holds the lock.
 func (s *stream) finish() {
-	s.over, s.frames = true, nil
+	s.finished, s.frames = true, nil
 	s.timer.Stop()
 	s.leave(idempotency.Gone)
 	if s.call != nil {
@@ -140,15 +140,15 @@ func (s *stream) end() { s.timer.Stop() }
 func (s *stream) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.finished {
 		return
 	}
 	now := time.Now()
-	if now.Sub(s.looked) > 3*s.r.beat() {
-		s.heard = now // this process stood still, which says nothing of the gateway
+	if now.Sub(s.lastCheck) > 3*s.r.beat() {
+		s.lastSign = now // this process stood still, which says nothing of the gateway
 	}
-	s.looked = now
-	if now.Sub(s.heard) > s.r.opts.Patience {
+	s.lastCheck = now
+	if now.Sub(s.lastSign) > s.r.opts.Patience {
 		s.finish()
 		return
 	}
@@ -166,7 +166,7 @@ func (s *stream) hearReply(data []byte) {
 	s.send(frame(frameHeard, number, nil))
 	s.mu.Lock()
 	call := s.call
-	s.heard = time.Now()
+	s.lastSign = time.Now()
 	s.mu.Unlock()
 	if call != nil {
 		call.replied(s, number, r)

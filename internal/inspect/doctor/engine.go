@@ -94,7 +94,7 @@ func (d *Engine) examine(ctx context.Context, m EngineMember) error {
 	if m.Role == natsx.Operator {
 		return d.reach(ctx, c)
 	}
-	self := natsx.Address{Name: m.Options.Name, Incarnation: natsx.NewIncarnation()}
+	self := natsx.Address{Name: m.Options.Name, InstanceID: natsx.NewInstanceID()}
 	if err := c.DropLease(ctx, self); err != nil {
 		if c.Refused() > 0 {
 			return fmt.Errorf("the server refuses what a %s needs: its key has another role or name there; see tipstaff engine config", m.Role)
@@ -116,7 +116,7 @@ func (d *Engine) reach(ctx context.Context, c *natsx.Conn) error {
 	case err != nil:
 		return err
 	}
-	for _, p := range fleet.Present(all) {
+	for _, p := range fleet.LivePeers(all) {
 		if p.Role == natsx.Runner {
 			d.Runners++
 		}

@@ -44,7 +44,7 @@ func TestDoctorLooksAtTheEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.PutLease(t.Context(), natsx.Address{Name: "r1", Incarnation: natsx.NewIncarnation()}, lease); err != nil {
+	if _, err := r.PutLease(t.Context(), natsx.Address{Name: "r1", InstanceID: natsx.NewInstanceID()}, lease); err != nil {
 		t.Fatal(err)
 	}
 	o := gatewayAt(s.URL())

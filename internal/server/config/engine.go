@@ -206,7 +206,7 @@ func (e Engine) Check(roles []natsx.Role) error {
 	}
 	need("TIPSTAFF_ENGINE_SEAL", e.SealFile, "it names a file with 32 bytes, the same on all gateways and runners; make it with: head -c 32 /dev/urandom")
 	if e.SealFile != "" {
-		_, err := fleet.ReadSeal(e.SealFile)
+		_, err := fleet.ReadAddressCipher(e.SealFile)
 		faults = append(faults, err)
 	}
 	if slices.Contains(roles, natsx.Gateway) {

@@ -17,13 +17,14 @@ import (
 // first leases, never from clocks. No session is in danger meanwhile: addresses
 // hold the incarnation.
 
-// What runners of one name tell each other.
+// The messages between runners of one name.
 const (
-	hello = "hello" // I am about to start: is there another?
-	here  = "here"  // I am
+	helloMessage   = "hello" // a runner is about to start, and asks for another one
+	presentMessage = "here"  // a runner that has started answers
 )
 
-type namesake struct {
+// duplicateName is such a message, with the runner that sends it.
+type duplicateName struct {
 	Say     string `json:"say"`
 	Address string `json:"address"`
 	Born    uint64 `json:"born,omitempty"`
@@ -36,12 +37,12 @@ func (r *Runner) Claim(ctx context.Context) error {
 	if err := r.conn.Wait(ctx); err != nil {
 		return err
 	}
-	sub, err := r.conn.Subscribe(natsx.Namesakes(r.addr.Name), r.heard)
+	sub, err := r.conn.Subscribe(natsx.Namesakes(r.addr.Name), r.receiveName)
 	if err != nil {
 		return fmt.Errorf("cannot ask for runners with the same name: %w", err)
 	}
 	if err = r.conn.Flush(ctx); err == nil {
-		err = r.announce(hello)
+		err = r.announce(helloMessage)
 	}
 	if err != nil {
 		sub.Stop()
@@ -67,23 +68,23 @@ func (r *Runner) Claim(ctx context.Context) error {
 func (r *Runner) Conflict() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.taken
+	return r.conflict
 }
 
 func (r *Runner) announce(say string) error {
 	r.mu.Lock()
 	born := r.born
 	r.mu.Unlock()
-	b, err := json.Marshal(namesake{Say: say, Address: r.addr.String(), Born: born})
+	b, err := json.Marshal(duplicateName{Say: say, Address: r.addr.String(), Born: born})
 	if err != nil {
 		return fmt.Errorf("cannot tell runners with the same name: %w", err)
 	}
 	return r.conn.Publish(natsx.Namesakes(r.addr.Name), "", b)
 }
 
-// heard takes what a runner of this name says; its own words come back, too.
-func (r *Runner) heard(m natsx.Message) {
-	var n namesake
+// receiveName takes what a runner of this name says; its own words come back, too.
+func (r *Runner) receiveName(m natsx.Message) {
+	var n duplicateName
 	if json.Unmarshal(m.Data, &n) != nil {
 		return
 	}
@@ -95,34 +96,34 @@ func (r *Runner) heard(m natsx.Message) {
 	born, claimed := r.born, r.claimed
 	r.mu.Unlock()
 	switch {
-	case n.Say == hello && (claimed || before(r.addr, other)):
-		_ = r.announce(here) // told again with the next renewal
-	case n.Say == hello:
-		_ = r.announce(hello) // the other has begun to listen after the first: it answers this one
-	case n.Say == here && !claimed:
+	case n.Say == helloMessage && (claimed || before(r.addr, other)):
+		_ = r.announce(presentMessage) // told again with the next renewal
+	case n.Say == helloMessage:
+		_ = r.announce(helloMessage) // the other has begun to listen after the first: it answers this one
+	case n.Say == presentMessage && !claimed:
 		select {
 		case r.hello <- other:
 		default:
 		}
-	case n.Say == here && n.Born > 0 && n.Born < born:
+	case n.Say == presentMessage && n.Born > 0 && n.Born < born:
 		r.giveWay(other)
 	}
 }
 
 // before orders two that start at the same moment.
 func before(a, b natsx.Address) bool {
-	return strings.Compare(a.Incarnation.String(), b.Incarnation.String()) < 0
+	return strings.Compare(a.InstanceID.String(), b.InstanceID.String()) < 0
 }
 
 func (r *Runner) giveWay(other natsx.Address) {
 	r.mu.Lock()
-	first := r.taken == nil
-	r.taken = fmt.Errorf("%w: %s was there before. This one takes no more sessions: give it another TIPSTAFF_RUNNER_NAME and start it again", ErrNameTaken, other)
-	err := r.taken
+	first := r.conflict == nil
+	r.conflict = fmt.Errorf("%w: %s was there before. This one takes no more sessions: give it another TIPSTAFF_RUNNER_NAME and start it again", ErrNameTaken, other)
+	err := r.conflict
 	r.mu.Unlock()
 	if first {
-		r.door.close()
+		r.admission.close()
 		r.opt.Log.Error("two runners with one name", "this", r.addr.String(), "other", other.String(), "why", err.Error())
-		r.now()
+		r.renewNow()
 	}
 }

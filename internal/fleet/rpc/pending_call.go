@@ -12,9 +12,9 @@ import (
 	"tipstaff/internal/fleet/natsx"
 )
 
-// waiting is one call that a gateway has sent to a runner. Only inbox is used by
+// pendingCall is one call that a gateway has sent to a runner. Only inbox is used by
 // other goroutines.
-type waiting struct {
+type pendingCall struct {
 	g      *Gateway
 	runner natsx.Address
 	token  string
@@ -23,25 +23,25 @@ type waiting struct {
 	body   []byte
 	inbox  chan natsx.Message
 
-	taken     bool // the runner has said so
-	nobody    bool // the servers have said that it does not listen, last
-	sent      bool // a message has left
-	unsure    bool // one of them may have arrived
-	sentAt    time.Time
-	heard     time.Time // the last sign of life
-	looked    time.Time // when the clock was looked at last
-	next      uint64    // the number that comes next
-	again     uint64    // the number that was asked for again last, and when
-	againAt   time.Time
-	cancelled error // why the caller has given up
-	answer    []byte
-	printed   Progress
-	replies   map[uint64][]byte // to questions, until they have arrived
-	said      chan said
+	acknowledged bool // the runner has the call
+	noListener   bool // the servers say that the runner did not listen to the last message
+	sent         bool // a message has left
+	ambiguous    bool // one of them may have arrived
+	sentAt       time.Time
+	lastSign     time.Time // the last sign of life
+	lastCheck    time.Time // when the clock was looked at last
+	next         uint64    // the number that comes next
+	resentFrom   uint64    // the number that was asked for again last
+	resentAt     time.Time
+	cancelled    error // why the caller has given up
+	answer       []byte
+	printed      Progress
+	replies      map[uint64][]byte // to questions, until they have arrived
+	answers      chan personReply
 }
 
-// said is a person's answer.
-type said struct {
+// personReply is a person's answer.
+type personReply struct {
 	question uint64
 	reply    reply
 }
@@ -51,7 +51,7 @@ func (g *Gateway) send(ctx context.Context, a natsx.Address, c Call, at Caller) 
 	if !c.Given {
 		c.ID = g.opts.Fleet.NewID(a)
 	}
-	w := &waiting{g: g, runner: a, token: rand.Text(), call: c, at: at, inbox: make(chan natsx.Message, 2*Credits), said: make(chan said, 1), replies: map[uint64][]byte{}}
+	w := &pendingCall{g: g, runner: a, token: rand.Text(), call: c, at: at, inbox: make(chan natsx.Message, 2*Credits), answers: make(chan personReply, 1), replies: map[uint64][]byte{}}
 	var err error
 	if w.body, err = json.Marshal(request{Version: version, Token: w.token, Call: c}); err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (g *Gateway) send(ctx context.Context, a natsx.Address, c Call, at Caller) 
 	defer leave()
 	ctx, stop := context.WithCancel(ctx) // questions end with the call
 	defer stop()
-	w.heard = time.Now()
-	w.looked = w.heard
+	w.lastSign = time.Now()
+	w.lastCheck = w.lastSign
 	if err := w.post(); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (g *Gateway) send(ctx context.Context, a natsx.Address, c Call, at Caller) 
 }
 
 // post sends the call. What is not sent now is tried again by look.
-func (w *waiting) post() error {
+func (w *pendingCall) post() error {
 	o := w.g.opts
 	// The verifier allows for clocks that differ; a call that waits longer is not
 	// started any more.
@@ -85,13 +85,13 @@ func (w *waiting) post() error {
 	if limit := o.Link.MaxPayload(); limit > 0 && int64(len(message)) > limit {
 		return tooLarge(len(message), limit)
 	}
-	w.unsure = w.unsure || w.sent && !w.nobody
-	w.sentAt, w.nobody = time.Now(), false
+	w.ambiguous = w.ambiguous || w.sent && !w.noListener
+	w.sentAt, w.noListener = time.Now(), false
 	switch err := o.Link.Publish(w.runner.Asks(verbCall), o.Self.Answers(w.runner, w.token), message); {
 	case errors.Is(err, natsx.ErrTooLarge):
 		return tooLarge(len(message), o.Link.MaxPayload())
 	case err != nil:
-		w.nobody = true
+		w.noListener = true
 	default:
 		w.sent = true
 	}
@@ -100,7 +100,7 @@ func (w *waiting) post() error {
 
 // wait returns when the call is answered, or when it is certain that it will not
 // be.
-func (w *waiting) wait(ctx context.Context) ([]byte, error) {
+func (w *pendingCall) wait(ctx context.Context) ([]byte, error) {
 	tick := time.NewTicker(w.g.beat())
 	defer tick.Stop()
 	done := ctx.Done()
@@ -110,7 +110,7 @@ func (w *waiting) wait(ctx context.Context) ([]byte, error) {
 			if over, err := w.take(ctx, m); over || err != nil {
 				return w.answer, err
 			}
-		case s := <-w.said:
+		case s := <-w.answers:
 			w.reply(s)
 		case <-tick.C:
 			if err := w.look(); err != nil {
@@ -131,7 +131,7 @@ func (w *waiting) wait(ctx context.Context) ([]byte, error) {
 
 // cancel tells the runner that the caller has given up, and reports whether the
 // call is left to itself.
-func (w *waiting) cancel() (left bool) {
+func (w *pendingCall) cancel() (left bool) {
 	back := w.call.Given && w.at.MayReturn()
 	flag := byte(0)
 	if back {
@@ -144,33 +144,33 @@ func (w *waiting) cancel() (left bool) {
 }
 
 // look is done with each beat: it gives signs of life, and judges the runner's.
-func (w *waiting) look() error {
+func (w *pendingCall) look() error {
 	now := time.Now()
-	stalled := now.Sub(w.looked) > 3*w.g.beat()
-	w.looked = now
+	stalled := now.Sub(w.lastCheck) > 3*w.g.beat()
+	w.lastCheck = now
 	if stalled {
-		w.heard = now // this process stood still, which says nothing of the runner
+		w.lastSign = now // this process stood still, which says nothing of the runner
 	}
 	patience := w.g.opts.Patience
-	quiet := now.Sub(w.heard)
+	quiet := now.Sub(w.lastSign)
 	switch {
 	case quiet <= patience:
 	case w.unsent():
 		return w.unreached()
 	default:
-		return w.fellSilent()
+		return w.timedOut()
 	}
-	if !w.taken {
+	if !w.acknowledged {
 		if !w.g.opts.Fleet.Held(w.runner) && w.unsent() {
 			return w.unreached()
 		}
 		// Sending it again is safe: the runner knows it by its id.
-		if w.nobody || now.Sub(w.sentAt) > patience/3 {
+		if w.noListener || now.Sub(w.sentAt) > patience/3 {
 			return w.post()
 		}
 		return nil
 	}
-	w.give(false)
+	w.grantCredit(false)
 	if w.cancelled != nil {
 		w.cancel()
 	}
@@ -181,10 +181,12 @@ func (w *waiting) look() error {
 }
 
 // unsent reports whether it is certain that the runner never got the call.
-func (w *waiting) unsent() bool { return !w.taken && !w.unsure && (w.nobody || !w.sent) }
+func (w *pendingCall) unsent() bool {
+	return !w.acknowledged && !w.ambiguous && (w.noListener || !w.sent)
+}
 
 // unreached is the end of a call that was never sent, or to nobody.
-func (w *waiting) unreached() error {
+func (w *pendingCall) unreached() error {
 	if w.g.opts.Fleet.Held(w.runner) {
 		return unavailable(natsx.ErrUnavailable, w.g.opts.Patience)
 	}
@@ -194,7 +196,7 @@ func (w *waiting) unreached() error {
 	return unavailable(ErrGone, w.g.opts.Patience)
 }
 
-func (w *waiting) fellSilent() error {
+func (w *pendingCall) timedOut() error {
 	if f := w.g.opts.Silent; f != nil {
 		f(w.runner)
 	}
@@ -205,39 +207,39 @@ func (w *waiting) fellSilent() error {
 	return unknownOutcome(w.call, w.printed, silent(patience))
 }
 
-// give gives the runner credit, and says what is wanted next.
-func (w *waiting) give(again bool) {
+// grantCredit gives the runner credit, and says what is wanted next.
+func (w *pendingCall) grantCredit(again bool) {
 	c := credit{token: w.token, want: w.next, upto: w.next + Credits, again: again}
 	_ = w.g.opts.Link.Publish(w.runner.Asks(verbCredit), "", c.encode()) // the next one says the same
 }
 
-// giveAgain asks for what was lost, once for each time that it takes to come.
-func (w *waiting) giveAgain() {
-	if now := time.Now(); w.againAt.IsZero() || w.again != w.next || now.Sub(w.againAt) > w.g.beat()/2 {
-		w.again, w.againAt = w.next, now
-		w.give(true)
+// resendCredit asks for what was lost, once for each time that it takes to come.
+func (w *pendingCall) resendCredit() {
+	if now := time.Now(); w.resentAt.IsZero() || w.resentFrom != w.next || now.Sub(w.resentAt) > w.g.beat()/2 {
+		w.resentFrom, w.resentAt = w.next, now
+		w.grantCredit(true)
 	}
 }
 
 // take takes a message of the runner, and reports whether the call is over.
-func (w *waiting) take(ctx context.Context, m natsx.Message) (over bool, err error) {
+func (w *pendingCall) take(ctx context.Context, m natsx.Message) (over bool, err error) {
 	if m.Nobody {
-		w.nobody = !w.taken
+		w.noListener = !w.acknowledged
 		return false, nil
 	}
 	kind, number, payload, err := readFrame(m.Data)
 	if err != nil {
 		return false, nil //nolint:nilerr // it is none of ours, and the call waits on
 	}
-	w.heard = time.Now()
+	w.lastSign = time.Now()
 	if kind != frameRefused {
-		w.taken = true
+		w.acknowledged = true
 	}
 	switch {
 	case kind == frameRefused:
 		return true, decodeError(payload, w.runner)
 	case kind == frameAlive && number > w.next, numbered(kind) && number > w.next:
-		w.giveAgain() // some were lost
+		w.resendCredit() // some were lost
 		return false, nil
 	case numbered(kind) && number < w.next:
 		return false, nil // it came again
@@ -258,7 +260,7 @@ func (w *waiting) take(ctx context.Context, m natsx.Message) (over bool, err err
 	case framePart:
 		w.answer = append(w.answer, payload...)
 		if w.next%(Credits/2) == 0 {
-			w.give(false)
+			w.grantCredit(false)
 		}
 		return false, nil
 	case frameEnd:
@@ -267,28 +269,28 @@ func (w *waiting) take(ctx context.Context, m natsx.Message) (over bool, err err
 	case frameError:
 		over, err = true, decodeError(payload, w.runner)
 	}
-	w.give(false) // what is over is forgotten there
+	w.grantCredit(false) // what is over is forgotten there
 	return over, err
 }
 
 // ask puts a question to the person at the caller's end, beside the call.
-func (w *waiting) ask(ctx context.Context, number uint64, question []byte) {
+func (w *pendingCall) ask(ctx context.Context, number uint64, question []byte) {
 	question = append([]byte(nil), question...)
 	go func() {
 		answer, err := w.at.Ask(ctx, question)
-		s := said{question: number, reply: reply{Answer: answer}}
+		s := personReply{question: number, reply: reply{Answer: answer}}
 		if err != nil {
 			s.reply = reply{Error: tipstaff.AsError(err).Msg}
 		}
 		select {
-		case w.said <- s:
+		case w.answers <- s:
 		case <-ctx.Done():
 		}
 	}()
 }
 
 // reply sends a person's answer, until it has arrived.
-func (w *waiting) reply(s said) {
+func (w *pendingCall) reply(s personReply) {
 	data, err := json.Marshal(s.reply)
 	if err != nil {
 		data = []byte(`{"error":"the answer cannot be written"}`)
@@ -297,7 +299,7 @@ func (w *waiting) reply(s said) {
 	w.sendReply(s.question, data)
 }
 
-func (w *waiting) sendReply(number uint64, data []byte) {
+func (w *pendingCall) sendReply(number uint64, data []byte) {
 	message := append(binary.BigEndian.AppendUint64([]byte(w.token), number), data...)
 	_ = w.g.opts.Link.Publish(w.runner.Asks(verbAnswer), "", message) // sent again until it has arrived
 }

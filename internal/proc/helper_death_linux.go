@@ -17,17 +17,17 @@ import (
 // which commands are started: zygotes, and first processes of PID namespaces. Then
 // another one is made and the command is started again, but only if it is certain
 // that it was not started. An attacker that keeps killing gets an error for the
-// command after mostAttempts, and no command waits longer for that than a few times
+// command after maxAttempts, and no command waits longer for that than a few times
 // zygotePatience.
 
 const (
-	mostAttempts = 4 // to start one command
-	mostBirths   = 3 // to make one instance
+	maxAttempts      = 4 // to start one command
+	maxInstanceTries = 3 // to make one instance
 )
 
-// anInstance makes an instance, again if another process ends it meanwhile.
-func (n *Enclosure) anInstance() (i *instance, err error) {
-	for range mostBirths {
+// newInstanceRetrying makes an instance, again if another process ends it meanwhile.
+func (n *Enclosure) newInstanceRetrying() (i *instance, err error) {
+	for range maxInstanceTries {
 		if i, err = n.newInstance(); !Lost(err) {
 			break
 		}
@@ -67,11 +67,11 @@ func (z *zygote) salvage(a *attempt, s *childSteps) (pid, pidfd int, err error) 
 	if fd < 0 {
 		return 0, -1, errLost // the zygote did not come to make a process
 	}
-	if markOf(z.pid) != z.mark {
-		return 0, -1, errUnclear // marks do not tell here: see Engine.limit
+	if tagOf(z.pid) != z.tag {
+		return 0, -1, errUnclear // tags do not tell here: see Engine.limit
 	}
 	pid = pidOf(fd)
-	if pid <= 0 || markOf(pid) != z.mark {
+	if pid <= 0 || tagOf(pid) != z.tag {
 		return 0, -1, errLost // the call failed after the number was chosen, and the number may be another file's
 	}
 	if awaitExec(pid) {

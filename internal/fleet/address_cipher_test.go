@@ -12,9 +12,9 @@ import (
 	"tipstaff/internal/fleet/natsx"
 )
 
-func newSeal(t testing.TB, fill byte) fleet.Seal {
+func newSeal(t testing.TB, fill byte) fleet.AddressCipher {
 	t.Helper()
-	s, err := fleet.NewSeal(bytes.Repeat([]byte{fill}, 32))
+	s, err := fleet.NewAddressCipher(bytes.Repeat([]byte{fill}, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func newSeal(t testing.TB, fill byte) fleet.Seal {
 }
 
 func member(name string) natsx.Address {
-	return natsx.Address{Name: name, Incarnation: natsx.NewIncarnation()}
+	return natsx.Address{Name: name, InstanceID: natsx.NewInstanceID()}
 }
 
 func TestAnIdLeadsToWhereItWasMade(t *testing.T) {
@@ -33,7 +33,7 @@ func TestAnIdLeadsToWhereItWasMade(t *testing.T) {
 		t.Errorf("a tail is %q", tail)
 	}
 	for _, id := range []string{tail, "term-task-1732370000000-" + tail, "term-a-b_c-17-" + tail, "cmd_" + tail} {
-		if p, ok := s.Open(id); !ok || p != s.Place(a) {
+		if p, ok := s.Open(id); !ok || p != s.AddressKey(a) {
 			t.Errorf("%s leads elsewhere", id)
 		}
 	}
@@ -41,17 +41,17 @@ func TestAnIdLeadsToWhereItWasMade(t *testing.T) {
 		"nothing": "", "an id of one machine": "cmd_ABCDEFGHIJKLMNOPQRSTUVWXYZ", "lower case": strings.ToLower(tail),
 		"one more": tail + "A", "one less": tail[1:], "other letters": strings.Repeat("1", 52), "bits that do not count": tail[:51] + "7",
 	} {
-		if p, ok := s.Open(id); ok && p == s.Place(a) {
+		if p, ok := s.Open(id); ok && p == s.AddressKey(a) {
 			t.Errorf("%s leads there", name)
 		}
 	}
-	if p, ok := newSeal(t, 2).Open(tail); !ok || p == s.Place(a) {
+	if p, ok := newSeal(t, 2).Open(tail); !ok || p == s.AddressKey(a) {
 		t.Error("another seal opens it")
 	}
-	if _, ok := (fleet.Seal{}).Open(tail); ok {
+	if _, ok := (fleet.AddressCipher{}).Open(tail); ok {
 		t.Error("no seal opens it")
 	}
-	if newSeal(t, 2).Place(a) == s.Place(a) {
+	if newSeal(t, 2).AddressKey(a) == s.AddressKey(a) {
 		t.Error("a place does not depend on the seal")
 	}
 }
@@ -99,20 +99,20 @@ func TestASealIsReadStrictly(t *testing.T) {
 		return file
 	}
 	a := member("r1")
-	raw, err := fleet.ReadSeal(write(strings.Repeat("\x11", 32)))
+	raw, err := fleet.ReadAddressCipher(write(strings.Repeat("\x11", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	digits, err := fleet.ReadSeal(write(strings.Repeat("11", 32) + "\n"))
-	if err != nil || digits.Place(a) != raw.Place(a) {
+	digits, err := fleet.ReadAddressCipher(write(strings.Repeat("11", 32) + "\n"))
+	if err != nil || digits.AddressKey(a) != raw.AddressKey(a) {
 		t.Errorf("the same as digits: %v", err)
 	}
 	for name, text := range map[string]string{"nothing": "", "too short": strings.Repeat("x", 31), "too long": strings.Repeat("x", 33), "64 others": strings.Repeat("zz", 32)} {
-		if _, err := fleet.ReadSeal(write(text)); err == nil || !strings.Contains(err.Error(), "32 bytes") || !strings.Contains(err.Error(), "urandom") {
+		if _, err := fleet.ReadAddressCipher(write(text)); err == nil || !strings.Contains(err.Error(), "32 bytes") || !strings.Contains(err.Error(), "urandom") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := fleet.ReadSeal(write("") + "none"); err == nil {
+	if _, err := fleet.ReadAddressCipher(write("") + "none"); err == nil {
 		t.Error("a file that is not there")
 	}
 }
@@ -124,10 +124,10 @@ func FuzzOpenTakesAnyText(f *testing.F) {
 	f.Add("term--_")
 	f.Fuzz(func(t *testing.T, id string) {
 		p, ok := s.Open(id)
-		if !ok && p != (fleet.Place{}) {
+		if !ok && p != (fleet.AddressKey{}) {
 			t.Errorf("%q leads somewhere and nowhere", id)
 		}
-		if ok && p == s.Place(member("r1")) {
+		if ok && p == s.AddressKey(member("r1")) {
 			t.Errorf("%q leads to a runner that was never told of", id)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// keptMessage is the last message of one subject of a stream.
-type keptMessage struct {
+// lastMessage is the last message of one subject of a stream.
+type lastMessage struct {
 	subject  string
 	sequence uint64
 	at       time.Time
@@ -21,18 +21,18 @@ type keptMessage struct {
 	data     []byte
 }
 
-// keptAtOnce is how many messages are asked for with one request.
-const keptAtOnce = 500
+// lastMessageBatch is how many messages are asked for with one request.
+const lastMessageBatch = 500
 
 // lastOfEach hands take the last message of each subject that filter takes in, for a
 // stream that keeps one message a subject. It asks any of the stream's servers
 // directly (ADR-31 of NATS), which takes one permission and leaves nothing there,
 // where a watch takes several and a consumer on the server.
-func (c *Conn) lastOfEach(ctx context.Context, stream, filter string, take func(keptMessage)) error {
+func (c *Conn) lastOfEach(ctx context.Context, stream, filter string, take func(lastMessage)) error {
 	ctx, stop := c.whileConnected(ctx)
 	defer stop()
 	for from := uint64(1); ; {
-		next, err := c.keptFrom(ctx, stream, filter, from, take)
+		next, err := c.lastMessagesFrom(ctx, stream, filter, from, take)
 		if err != nil || next == 0 {
 			return err
 		}
@@ -40,9 +40,9 @@ func (c *Conn) lastOfEach(ctx context.Context, stream, filter string, take func(
 	}
 }
 
-// keptFrom asks for one batch, and returns where the next one begins; 0: that was all.
-func (c *Conn) keptFrom(ctx context.Context, stream, filter string, from uint64, take func(keptMessage)) (next uint64, err error) {
-	ask, err := json.Marshal(map[string]any{"seq": from, "next_by_subj": filter, "batch": keptAtOnce})
+// lastMessagesFrom asks for one batch, and returns where the next one begins; 0: that was all.
+func (c *Conn) lastMessagesFrom(ctx context.Context, stream, filter string, from uint64, take func(lastMessage)) (next uint64, err error) {
+	ask, err := json.Marshal(map[string]any{"seq": from, "next_by_subj": filter, "batch": lastMessageBatch})
 	if err != nil {
 		return 0, err
 	}
@@ -59,7 +59,7 @@ func (c *Conn) keptFrom(ctx context.Context, stream, filter string, from uint64,
 	for {
 		m, err := sub.NextMsgWithContext(ctx)
 		if err != nil {
-			return 0, c.keptError(err, before)
+			return 0, c.lastMessageError(err, before)
 		}
 		switch status := m.Header.Get("Status"); status {
 		case "":
@@ -75,7 +75,7 @@ func (c *Conn) keptFrom(ctx context.Context, stream, filter string, from uint64,
 		default:
 			return 0, fmt.Errorf("%s %s", status, m.Header.Get("Description"))
 		}
-		k, err := readKept(m)
+		k, err := parseLastMessage(m)
 		if err != nil {
 			return 0, err
 		}
@@ -84,8 +84,8 @@ func (c *Conn) keptFrom(ctx context.Context, stream, filter string, from uint64,
 	}
 }
 
-func readKept(m *nats.Msg) (keptMessage, error) {
-	k := keptMessage{subject: m.Header.Get(jetstream.SubjectHeader), data: m.Data}
+func parseLastMessage(m *nats.Msg) (lastMessage, error) {
+	k := lastMessage{subject: m.Header.Get(jetstream.SubjectHeader), data: m.Data}
 	var err error
 	if k.sequence, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
 		return k, errors.New("an answer without its sequence")
@@ -97,9 +97,9 @@ func readKept(m *nats.Msg) (keptMessage, error) {
 	return k, nil
 }
 
-// keptError says why nothing came. A server that refuses a request says so beside the
+// lastMessageError says why nothing came. A server that refuses a request says so beside the
 // exchange, and the asker only waits.
-func (c *Conn) keptError(err error, refused int64) error {
+func (c *Conn) lastMessageError(err error, refused int64) error {
 	switch state := c.State(); {
 	case c.Refused() > refused:
 		return ErrForbidden

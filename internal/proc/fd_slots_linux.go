@@ -17,16 +17,16 @@ import (
 // then unshares only its low end, copies next to nothing. So the engine
 // reserves a few low descriptors, and puts the descriptors of a child there.
 
-// slots are the reserved descriptors, four for each child that is being made.
-type slots struct {
+// fdSlots are the reserved descriptors, four for each child that is being made.
+type fdSlots struct {
 	null int
 	mu   sync.Mutex
-	all  []slot // lowest first
+	all  []fdSlot // lowest first
 	busy []bool
 }
 
-// slot is one set: standard input, output, error, directory.
-type slot [4]int
+// fdSlot is one set: standard input, output, error, directory.
+type fdSlot [4]int
 
 const (
 	slotCount = 16
@@ -37,14 +37,14 @@ const (
 // none is the index of no slot.
 const none = -1
 
-// newSlots reserves descriptors; none if the low ones are in use.
-func newSlots(null int) *slots {
-	s := &slots{null: null}
+// newFDSlots reserves descriptors; none if the low ones are in use.
+func newFDSlots(null int) *fdSlots {
+	s := &fdSlots{null: null}
 	if unix.CloseRange(math.MaxUint32, math.MaxUint32, 0) != nil {
 		return s // kernels before 5.9 cannot unshare a part of the table
 	}
 	for range slotCount {
-		var one slot
+		var one fdSlot
 		for i := range one {
 			fd, err := unix.FcntlInt(uintptr(null), unix.F_DUPFD_CLOEXEC, 3)
 			if err != nil || fd >= slotCeiling {
@@ -67,14 +67,14 @@ func closeFDs(fds []int) {
 	}
 }
 
-func (s *slots) close() {
+func (s *fdSlots) close() {
 	for _, one := range s.all {
 		closeFDs(one[:])
 	}
 }
 
 // take takes the lowest free slot: the lower it is, the less is copied.
-func (s *slots) take() int {
+func (s *fdSlots) take() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(s.busy, false)
@@ -84,7 +84,7 @@ func (s *slots) take() int {
 	return i
 }
 
-func (s *slots) giveBack(i int) {
+func (s *fdSlots) giveBack(i int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy[i] = false
@@ -92,7 +92,7 @@ func (s *slots) giveBack(i int) {
 
 // fill makes the descriptors of a slot copies of fds. Before, each is
 // /dev/null.
-func (s *slots) fill(one, fds slot) error {
+func (s *fdSlots) fill(one, fds fdSlot) error {
 	for i, fd := range fds {
 		if fd == s.null {
 			continue
@@ -109,7 +109,7 @@ func (s *slots) fill(one, fds slot) error {
 }
 
 // empty undoes fill: a pipe ends only when no descriptor of it is open.
-func (s *slots) empty(one, fds slot) {
+func (s *fdSlots) empty(one, fds fdSlot) {
 	for i, fd := range fds {
 		if fd != s.null {
 			_ = unix.Dup3(s.null, one[i], unix.O_CLOEXEC)
@@ -120,7 +120,7 @@ func (s *slots) empty(one, fds slot) {
 // descriptors arranges the descriptors that a child takes over, in a reserved
 // slot if one is free. The caller calls giveBack when the child has started.
 func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error) {
-	want := slot{e.orNull(l.Stdin), e.orNull(l.Stdout), e.orNull(l.Stderr), int(l.Dir)}
+	want := fdSlot{e.orNull(l.Stdin), e.orNull(l.Stdout), e.orNull(l.Stderr), int(l.Dir)}
 	if len(l.More) > 0 || l.File != nil {
 		return manyDescriptors(l, want)
 	}
@@ -153,7 +153,7 @@ func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error)
 
 // manyDescriptors arranges more descriptors than a slot has: copies above all
 // those numbers that the child will use.
-func manyDescriptors(l Launch, want slot) (fds streams, giveBack func(), err error) {
+func manyDescriptors(l Launch, want fdSlot) (fds streams, giveBack func(), err error) {
 	var copies []int
 	above := 3 + len(l.More)
 	take := func(fd int) (c int) {

@@ -14,21 +14,21 @@ import (
 	"tipstaff/internal/policy/freeze"
 )
 
-// Word is what an operator has said last of one target: that it is frozen, or that
-// its freeze is lifted. A freeze that is lifted stays there as a word of its own:
-// that something is not there lifts nothing.
-type Word struct {
+// FreezeOrder is what an operator has said last of one target: that it is frozen, or that
+// its freeze is lifted. A lifted freeze stays in the bucket as an order of its own: a
+// missing order lifts nothing.
+type FreezeOrder struct {
 	freeze.Entry // By, UID and At are of the person who said it
 
 	Lifted bool
 }
 
-// Person is who said it.
-func (w Word) Person() tipstaff.Person {
+// Person returns who gave the order.
+func (w FreezeOrder) Person() tipstaff.Person {
 	return tipstaff.Person{Name: w.By, UID: w.UID, Operator: w.Operator}
 }
 
-// frozenBody is what is signed of a word beside who said it, and when.
+// frozenBody is the part of an order that is signed beside its person and time.
 type frozenBody struct {
 	freeze.Target
 
@@ -49,8 +49,8 @@ func FrozenKey(t freeze.Target) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Sign signs a word. Operator is the signer's.
-func (w Word) Sign(s *natsx.Signer) ([]byte, error) {
+// Sign signs an order. Operator is the signer's.
+func (w FreezeOrder) Sign(s *natsx.Signer) ([]byte, error) {
 	body, err := json.Marshal(frozenBody{w.Target, w.Why, w.Lifted})
 	if err != nil {
 		return nil, fmt.Errorf("cannot write a freeze: %w", err)
@@ -58,39 +58,39 @@ func (w Word) Sign(s *natsx.Signer) ([]byte, error) {
 	return s.SignLasting(natsx.Lasting{Person: natsx.Person{Name: w.By, UID: w.UID}, At: w.At, Body: body})
 }
 
-// ReadWord reads what one of these operators has signed.
-func ReadWord(o natsx.Operators, data []byte) (Word, error) {
+// ReadFreezeOrder reads an order that one of these operators has signed.
+func ReadFreezeOrder(o natsx.Operators, data []byte) (FreezeOrder, error) {
 	l, err := o.Lasting(data)
 	if err != nil {
-		return Word{}, err
+		return FreezeOrder{}, err
 	}
-	return wordOf(l)
+	return freezeOrderOf(l)
 }
 
-// PeekWord reads a word without a look at who has signed it.
-func PeekWord(data []byte) (Word, error) {
+// PeekFreezeOrder reads an order without checking its signature.
+func PeekFreezeOrder(data []byte) (FreezeOrder, error) {
 	l, err := natsx.PeekLasting(data)
 	if err != nil {
-		return Word{}, err
+		return FreezeOrder{}, err
 	}
-	return wordOf(l)
+	return freezeOrderOf(l)
 }
 
-func wordOf(l natsx.Lasting) (Word, error) {
+func freezeOrderOf(l natsx.Lasting) (FreezeOrder, error) {
 	var b frozenBody
 	if err := json.Unmarshal(l.Body, &b); err != nil {
-		return Word{}, fmt.Errorf("what is signed is no freeze: %w", err)
+		return FreezeOrder{}, fmt.Errorf("what is signed is no freeze: %w", err)
 	}
-	w := Word{Lifted: b.Lifted}
+	w := FreezeOrder{Lifted: b.Lifted}
 	if len(b.Why) > freeze.LongestWhy || len(l.Person.Name) > longestPerson {
-		return Word{}, errors.New("a freeze with a reason or a name that is too long")
+		return FreezeOrder{}, errors.New("a freeze with a reason or a name that is too long")
 	}
 	w.Entry = freeze.Entry{Target: b.Target, Why: b.Why, By: cmdline.Escape(l.Person.Name), UID: l.Person.UID, Operator: l.Operator, At: l.At.Truncate(time.Millisecond)}
 	if err := w.Check(); err != nil {
-		return Word{}, err
+		return FreezeOrder{}, err
 	}
 	if w.At.IsZero() {
-		return Word{}, errors.New("a freeze without its time")
+		return FreezeOrder{}, errors.New("a freeze without its time")
 	}
 	return w, nil
 }

@@ -13,71 +13,73 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Every command carries a mark that its descendants inherit and cannot remove:
+// Every command carries a tag that its descendants inherit and cannot remove:
 // its limit of real-time CPU time (RLIMIT_RTTIME). The limit constrains only
 // programs with real-time priority, of which there are none here, and an
 // unprivileged process cannot raise it. A descendant that leaves the process
 // group, the session and its parents still has it. (A process can lower it.
 // That takes intent, and the sandbox forbids the call.)
 
-// mark is the mark of one command: bit 61, 39 bits of the server, 22 bits that
+// descendantTag is the tag of one command: bit 61, 39 bits of the server, 22 bits that
 // count the server's commands. As a limit, it is centuries in microseconds.
-type mark uint64
+type descendantTag uint64
 
-// serverMark is the part of the mark that all commands of a server share.
-type serverMark uint64
+// serverTag is the part of the tag that all commands of a server share.
+type serverTag uint64
 
 const (
-	markBit     = 1 << 61
+	tagBit      = 1 << 61
 	serverBits  = 39
 	counterBits = 22
 	serverMask  = (1<<serverBits - 1) << counterBits
 )
 
-func newServerMark() (serverMark, error) {
+func newServerTag() (serverTag, error) {
 	var b [8]byte
 	if _, err := rand.Read(b[:]); err != nil {
 		return 0, fmt.Errorf("cannot make a mark for this server: %w", err)
 	}
-	return serverMark(binary.LittleEndian.Uint64(b[:]) & serverMask), nil
+	return serverTag(binary.LittleEndian.Uint64(b[:]) & serverMask), nil
 }
 
-// command returns the mark of the n-th command. The numbers repeat after four
+// command returns the tag of the n-th command. The numbers repeat after four
 // million commands; the first ones have ended by then.
-func (m serverMark) command(n uint64) mark { return mark(markBit | uint64(m) | n&(1<<counterBits-1)) }
+func (m serverTag) command(n uint64) descendantTag {
+	return descendantTag(tagBit | uint64(m) | n&(1<<counterBits-1))
+}
 
 // String is how files and control groups name the server.
-func (m serverMark) String() string { return fmt.Sprintf("%010x", uint64(m)>>counterBits) }
+func (m serverTag) String() string { return fmt.Sprintf("%010x", uint64(m)>>counterBits) }
 
-func parseServerMark(s string) (serverMark, bool) {
+func parseServerTag(s string) (serverTag, bool) {
 	n, err := strconv.ParseUint(s, 16, serverBits+1)
 	if err != nil || n >= 1<<serverBits || len(s) != 10 {
 		return 0, false
 	}
-	return serverMark(n << counterBits), true
+	return serverTag(n << counterBits), true
 }
 
-// of reports whether t is the mark of a command of m.
-func (t mark) of(m serverMark) bool {
-	return t&markBit != 0 && uint64(t)&serverMask == uint64(m)
+// of reports whether t is the tag of a command of m.
+func (t descendantTag) of(m serverTag) bool {
+	return t&tagBit != 0 && uint64(t)&serverMask == uint64(m)
 }
 
-// markOf reads the mark of a process; 0 if it has none or does not exist.
-func markOf(pid int) mark {
+// tagOf reads the tag of a process; 0 if it has none or does not exist.
+func tagOf(pid int) descendantTag {
 	var limit unix.Rlimit
-	if err := unix.Prlimit(pid, rlimitRTTime, nil, &limit); err != nil || limit.Max == unix.RLIM_INFINITY || limit.Max&markBit == 0 {
+	if err := unix.Prlimit(pid, rlimitRTTime, nil, &limit); err != nil || limit.Max == unix.RLIM_INFINITY || limit.Max&tagBit == 0 {
 		return 0
 	}
-	return mark(limit.Max)
+	return descendantTag(limit.Max)
 }
 
-// marked lists the running processes whose mark satisfies match.
-func marked(match func(mark) bool) []int { return markedAmong(processes(), match) }
+// tagged lists the running processes whose tag satisfies match.
+func tagged(match func(descendantTag) bool) []int { return taggedAmong(processes(), match) }
 
-func markedAmong(pids []int, match func(mark) bool) []int {
+func taggedAmong(pids []int, match func(descendantTag) bool) []int {
 	var found []int
 	for _, pid := range pids {
-		if t := markOf(pid); t != 0 && match(t) && running(pid) {
+		if t := tagOf(pid); t != 0 && match(t) && running(pid) {
 			found = append(found, pid)
 		}
 	}

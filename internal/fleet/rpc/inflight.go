@@ -15,9 +15,9 @@ var (
 	errUnasked    = errors.New("nobody can be asked at the caller's end")
 )
 
-// carried is a call that is being carried out, with all who wait for it: the
+// inflightCall is a call that is being carried out, with all who wait for it: the
 // [Caller] of the carrier.
-type carried struct {
+type inflightCall struct {
 	mu       sync.Mutex
 	streams  []*stream
 	progress []byte // the last one; nil: none yet
@@ -31,13 +31,13 @@ type question struct {
 	answers chan reply
 }
 
-// carriedOf returns the call of an entry, and makes it if there is none.
-func (r *Runner) carriedOf(e *idempotency.Entry[[]byte]) *carried {
+// inflightOf returns the call of an entry, and makes it if there is none.
+func (r *Runner) inflightOf(e *idempotency.Entry[[]byte]) *inflightCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.calls[e]
 	if c == nil {
-		c = &carried{open: map[*question]struct{}{}}
+		c = &inflightCall{open: map[*question]struct{}{}}
 		r.calls[e] = c
 	}
 	return c
@@ -57,12 +57,12 @@ func (r *Runner) join(s *stream) {
 		return // the answer follows
 	default:
 	}
-	c := r.carriedOf(s.entry)
+	c := r.inflightOf(s.entry)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over || s.whole {
+	if s.finished || s.complete {
 		return
 	}
 	s.call = c
@@ -77,7 +77,7 @@ func (r *Runner) join(s *stream) {
 }
 
 // part removes a stream.
-func (c *carried) part(s *stream) {
+func (c *inflightCall) part(s *stream) {
 	go func() { // the stream is locked, and calls come before streams
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *carried) part(s *stream) {
 }
 
 // Tell implements [Caller].
-func (c *carried) Tell(p Progress) {
+func (c *inflightCall) Tell(p Progress) {
 	data, err := json.Marshal(p)
 	if err != nil || len(data) > MaxFrame {
 		return
@@ -100,13 +100,13 @@ func (c *carried) Tell(p Progress) {
 }
 
 // Ask implements [Caller]: it asks at all ends, and the first answer counts.
-func (c *carried) Ask(ctx context.Context, text []byte) ([]byte, error) {
+func (c *inflightCall) Ask(ctx context.Context, text []byte) ([]byte, error) {
 	q := &question{text: text, put: map[*stream]uint64{}, answers: make(chan reply, 1)}
 	c.mu.Lock()
 	c.open[q] = struct{}{}
 	for _, s := range c.streams {
 		s.mu.Lock()
-		if !s.over {
+		if !s.finished {
 			q.put[s] = s.put(frameQuestion, text)
 			s.flush()
 		}
@@ -130,10 +130,10 @@ func (c *carried) Ask(ctx context.Context, text []byte) ([]byte, error) {
 }
 
 // MayReturn implements [Caller]; here the streams know.
-func (c *carried) MayReturn() bool { return false }
+func (c *inflightCall) MayReturn() bool { return false }
 
 // replied hands an answer to its question.
-func (c *carried) replied(s *stream, number uint64, r reply) {
+func (c *inflightCall) replied(s *stream, number uint64, r reply) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for q := range c.open {

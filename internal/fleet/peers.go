@@ -7,10 +7,10 @@ import (
 	"tipstaff/internal/fleet/natsx"
 )
 
-// Present are the gateways and runners that leases and pulses tell of, by name. Of two
+// LivePeers are the gateways and runners that leases and pulses tell of, by name. Of two
 // starts of one runner that is the later one, unless the older has renewed its lease
 // since: see [List]. A process that is gone is among them until its lease ends.
-func Present(all []natsx.PeerLease) []natsx.Peer {
+func LivePeers(all []natsx.PeerLease) []natsx.Peer {
 	born := map[string]uint64{} // by the name of the runner: the first lease of its last start
 	for _, l := range all {
 		if lease, err := decodeLease(natsx.LeaseChange{Member: l.Address, Sequence: l.Sequence, Time: l.Time, Value: l.Value}); err == nil && l.Role == natsx.Runner {
