@@ -3,6 +3,7 @@
 package interp_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,8 @@ import (
 	"tipstaff/internal/script/interp"
 	"tipstaff/internal/testing/bashtest"
 )
+
+var update = flag.Bool("update", false, "write testdata/differences.txt anew, with what the scripts in it do now")
 
 // inputForScripts is the standard input of each script.
 const inputForScripts = "in1\nin2\n"
@@ -178,6 +181,9 @@ func TestScriptsDoWhatBashDoes(t *testing.T) {
 			})
 		}
 	}
+	if len(seen) < 1000 {
+		t.Errorf("there are %d scripts, and there were a thousand", len(seen))
+	}
 }
 
 // same holds a script to Bash.
@@ -192,4 +198,71 @@ func same(t *testing.T, text string) {
 	if got != want {
 		t.Errorf("%s\nhere %+v\nbash %+v\nhere's standard error %q\nbash's standard error %q", text, got, want, gotErr, wantErr)
 	}
+}
+
+// TestKnownDifferencesAreStillThoseThatAreWritten, in testdata/differences.txt: one that
+// is mended belongs to the scripts of testdata/same, and a new one is not hidden by an
+// old one. A block has the reason as a comment, the script, and what comes of it here
+// and in Bash; -update writes the last two.
+func TestKnownDifferencesAreStillThoseThatAreWritten(t *testing.T) {
+	const name = "testdata/differences.txt"
+	var mu sync.Mutex
+	blocks := scripts(t, name)
+	t.Run("blocks", func(t *testing.T) {
+		for i, block := range blocks {
+			t.Run(fmt.Sprint(i+1), func(t *testing.T) {
+				t.Parallel()
+				now := different(t, block)
+				mu.Lock()
+				defer mu.Unlock()
+				if !*update && now != block {
+					t.Errorf("is now\n%s\nand was\n%s", now, block)
+				}
+				blocks[i] = now
+			})
+		}
+	})
+	if *update {
+		if err := os.WriteFile(name, []byte(strings.Join(blocks, "\n%%\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// different is a block of the file of known differences with what its script does now.
+func different(t *testing.T, block string) string {
+	t.Helper()
+	head, _, _ := strings.Cut(block, "\n=> here: ")
+	var text []string
+	for line := range strings.SplitSeq(head, "\n") {
+		if len(text) > 0 || !strings.HasPrefix(line, "# ") {
+			text = append(text, line)
+		}
+	}
+	if head == strings.Join(text, "\n") {
+		t.Errorf("%s\nno reason", block)
+	}
+	want, _ := bashtest.Bash(t, strings.Join(text, "\n"), inputForScripts)
+	got, stderr, err := here(t, strings.Join(text, "\n"))
+	says := describe(got)
+	switch {
+	case err != nil:
+		says = err.Error()
+	case strings.Contains(stderr, "not supported"):
+		says = "refused: " + strings.TrimSpace(stderr)
+	case got == want:
+		t.Errorf("%s\nno longer differs: it belongs to testdata/same", head)
+	}
+	return fmt.Sprintf("%s\n=> here: %s\n=> bash: %s", head, says, describe(want))
+}
+
+func describe(a bashtest.Answer) string {
+	text := fmt.Sprintf("%d %q", a.Code, a.Out)
+	if a.Errors {
+		text += " with errors"
+	}
+	if a.Files != "" {
+		text += fmt.Sprintf(" files %q", a.Files)
+	}
+	return text
 }
