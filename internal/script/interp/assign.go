@@ -22,7 +22,11 @@ func (s *Shell) assignment(a *syntax.Assign) error {
 			if err != nil {
 				return err
 			}
-			text = v.text() + text
+			if s.lookup(name).integer {
+				text = sum(v.text(), text)
+			} else {
+				text = v.text() + text
+			}
 		}
 		return s.assignElement(name, a.Index, text)
 	}
@@ -40,12 +44,17 @@ func (s *Shell) appendTo(name, text string) error {
 	v := s.lookup(name)
 	old, _ := v.scalar()
 	if v.integer {
-		if old == "" {
-			old = "0"
-		}
-		return s.assign(name, old+"+("+text+")")
+		return s.assign(name, sum(old, text))
 	}
 	return s.assign(name, old+text)
+}
+
+// sum is what += gives to an integer variable, as text that is computed later.
+func sum(old, text string) string {
+	if old == "" {
+		old = "0"
+	}
+	return old + "+(" + text + ")"
 }
 
 // assignElement sets one element; without an index the variable.

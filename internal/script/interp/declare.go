@@ -206,6 +206,11 @@ func (d *declaring) declare(name string, assigns bool, set func() error) {
 		return
 	}
 	if assigns {
+		if strings.Contains(d.on, "n") { // a new target, not a new value of the old one
+			v := s.vars.holder(name).names[name]
+			v.text, v.set = "", false
+			s.vars.holder(name).names[name] = v
+		}
 		if err := set(); err != nil {
 			s.failBuiltin(err)
 			d.status = 1

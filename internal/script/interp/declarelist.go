@@ -21,7 +21,7 @@ func (d *declaring) function(name string) {
 	case d.funcs == 'F':
 		d.status = max(d.status, s.wrote(name+"\n"))
 	default:
-		d.status = max(d.status, s.showFunction(d.command, f))
+		d.status = max(d.status, s.wrote(f.print()))
 	}
 }
 

@@ -4,33 +4,55 @@ package interp
 
 import (
 	"bytes"
-	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// showFunction writes a function as Bash does, or refuses it.
-func (s *Shell) showFunction(command string, f *function) int {
-	text, no := laidOut(f.decl)
-	if no == nil {
-		return s.wrote(text)
-	}
-	at := ""
-	if !f.restored {
-		at = fmt.Sprintf(" (%d:%d)", no.at.Line(), no.at.Col())
-	}
-	return s.unsupported(command, "the text of "+f.decl.Name.Value+", because of "+no.what+at+",", "declare -F and type -t say that it is a function.")
-}
-
-// print is a function's text, for the next script.
+// print is a function's text, for declare -f, type and the next script of the session.
+// It is laid out as the parser's own printer does it, not as Bash does: Bash and this
+// shell read both as the same function.
 func (f *function) print() string {
 	var t bytes.Buffer
-	if err := syntax.NewPrinter().Print(&t, f.decl); err != nil {
+	if err := syntax.NewPrinter().Print(&t, &syntax.Stmt{Cmd: f.decl, Position: f.decl.Pos()}); err != nil {
 		return ""
 	}
-	return t.String() + "\n"
+	return separated(t.String()) + "\n"
+}
+
+// separated inserts the semicolons that the printer of sh 3.14.1 omits. After
+// "{ a & } >x" and "{ case … esac; } >x" it takes the & or ;; inside the braces for
+// the end of the outer command, and writes a reserved word right behind x. The parser
+// accepts that; Bash does not.
+func separated(text string) string {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return text
+	}
+	var ends []uint
+	syntax.Walk(file, func(n syntax.Node) bool {
+		st, is := n.(*syntax.Stmt)
+		if !is || len(st.Redirs) == 0 {
+			return true
+		}
+		end := st.Redirs[len(st.Redirs)-1].Word.End().Offset()
+		next := strings.TrimLeft(text[end:], " ")
+		switch st.Cmd.(type) {
+		case *syntax.CallExpr, *syntax.DeclClause, nil: // words may follow
+		default:
+			if next != "" && !strings.ContainsRune(";&|)\n", rune(next[0])) {
+				ends = append(ends, end)
+			}
+		}
+		return true
+	})
+	slices.Sort(ends)
+	for _, end := range slices.Backward(ends) {
+		text = text[:end] + ";" + text[end:]
+	}
+	return text
 }
 
 // sourceOfStmt is a statement's text on one line, for jobs.
@@ -119,7 +141,7 @@ func (s *Shell) long(name, kind, text string) int {
 		if w := s.wrote(name + " is a function\n"); w != 0 {
 			return w
 		}
-		return s.showFunction("type", s.functions[name])
+		return s.wrote(s.functions[name].print())
 	}
 	if s.hashed[name] {
 		return s.wrote(name + " is hashed (" + text + ")\n")

@@ -62,12 +62,38 @@ func (s *Shell) indexed(name string, v *variable, index syntax.ArithmExpr) (valu
 	return one(text, ok), nil
 }
 
-// key is the index of an associative array.
+// key is the index of an associative array, expanded like a word. The parser knows
+// no types and reads $x,$y or a-b as arithmetic, so its parts are put together again,
+// with the blanks that were between them.
 func (s *Shell) key(index syntax.ArithmExpr) (string, error) {
-	if w, ok := index.(*syntax.Word); ok {
-		return s.string(w)
+	switch x := index.(type) {
+	case *syntax.Word:
+		return s.string(x)
+	case *syntax.ParenArithm:
+		inside, err := s.key(x.X)
+		return "(" + blanks(x.Lparen, 1, x.X.Pos()) + inside + blanks(x.X.End(), 0, x.Rparen) + ")", err
+	case *syntax.UnaryArithm:
+		operand, err := s.key(x.X)
+		op := x.Op.String()
+		if x.Post {
+			return operand + blanks(x.X.End(), 0, x.OpPos) + op, err
+		}
+		return op + blanks(x.OpPos, len(op), x.X.Pos()) + operand, err
+	case *syntax.BinaryArithm:
+		left, err := s.key(x.X)
+		if err != nil {
+			return "", err
+		}
+		right, err := s.key(x.Y)
+		op := x.Op.String()
+		return left + blanks(x.X.End(), 0, x.OpPos) + op + blanks(x.OpPos, len(op), x.Y.Pos()) + right, err
 	}
 	return nodeText(index), nil
+}
+
+// blanks are those between a token of a length and another one.
+func blanks(from syntax.Pos, length int, to syntax.Pos) string {
+	return strings.Repeat(" ", max(0, int(to.Offset())-int(from.Offset())-length))
 }
 
 // element is an element by the text of its index.

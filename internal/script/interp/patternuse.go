@@ -4,6 +4,7 @@ package interp
 
 import (
 	"strings"
+	"unicode/utf8"
 )
 
 // group matches an extended pattern: the operator, what is in its parentheses,
@@ -22,7 +23,7 @@ func (m matching) group(op byte, inside, rest, text string) bool {
 	switch op {
 	case '!':
 		for i := len(text); i >= 0; i-- {
-			if !any(text[:i]) && m.from(rest, text[i:]) {
+			if m.between(text, i) && !any(text[:i]) && m.from(rest, text[i:]) {
 				return true
 			}
 		}
@@ -33,7 +34,7 @@ func (m matching) group(op byte, inside, rest, text string) bool {
 		}
 	}
 	for i := 0; i <= len(text); i++ {
-		if !any(text[:i]) {
+		if !m.between(text, i) || !any(text[:i]) {
 			continue
 		}
 		if m.from(rest, text[i:]) {
@@ -44,6 +45,21 @@ func (m matching) group(op byte, inside, rest, text string) bool {
 		}
 	}
 	return false
+}
+
+// between reports whether a text can be cut at i: not inside of a character, which ?
+// and * match as a whole. Each byte that belongs to no character is one by itself.
+func (m matching) between(text string, i int) bool {
+	if !m.utf8 || i == 0 || i == len(text) || utf8.RuneStart(text[i]) {
+		return true
+	}
+	for at := i - 1; at >= max(0, i-utf8.UTFMax); at-- {
+		if utf8.RuneStart(text[at]) {
+			_, n := utf8.DecodeRuneInString(text[at:])
+			return at+n <= i
+		}
+	}
+	return true
 }
 
 // closing finds the parenthesis that ends the one at the beginning.
@@ -88,14 +104,14 @@ func alternatives(inside string) (list []string) {
 func prefix(pattern, text string, longest bool, m matching) int {
 	if longest {
 		for i := len(text); i > 0; i-- {
-			if matches(pattern, text[:i], m) {
+			if m.between(text, i) && matches(pattern, text[:i], m) {
 				return i
 			}
 		}
 		return 0
 	}
 	for i := range len(text) + 1 {
-		if matches(pattern, text[:i], m) {
+		if m.between(text, i) && matches(pattern, text[:i], m) {
 			return i
 		}
 	}
@@ -106,14 +122,14 @@ func prefix(pattern, text string, longest bool, m matching) int {
 func suffix(pattern, text string, longest bool, m matching) int {
 	if longest {
 		for i := range len(text) + 1 {
-			if matches(pattern, text[i:], m) {
+			if m.between(text, i) && matches(pattern, text[i:], m) {
 				return i
 			}
 		}
 		return len(text)
 	}
 	for i := len(text); i >= 0; i-- {
-		if matches(pattern, text[i:], m) {
+		if m.between(text, i) && matches(pattern, text[i:], m) {
 			return i
 		}
 	}

@@ -96,8 +96,22 @@ func (s *Shell) resolve(name string) string {
 	return name
 }
 
+// referredElement is what a reference to an element, as declare -n r='a[1]', refers to.
+func (s *Shell) referredElement(name string) (array, index string, is bool) {
+	name = s.resolve(name)
+	v := s.vars.holder(name).names[name]
+	if !v.refers {
+		return "", "", false
+	}
+	array, index, is = strings.Cut(v.text, "[")
+	return array, strings.TrimSuffix(index, "]"), is
+}
+
 // assign sets a variable to a text, as name=text does: for an array its element 0.
 func (s *Shell) assign(name, text string) error {
+	if array, index, is := s.referredElement(name); is {
+		return s.putElement(array, index, text)
+	}
 	return s.change(name, func(v *variable) error {
 		text, err := s.converted(v, text)
 		if err != nil {

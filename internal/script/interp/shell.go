@@ -91,9 +91,6 @@ type Shell struct {
 type function struct {
 	body *syntax.Stmt
 	decl *syntax.FuncDecl
-	// restored: it is of an earlier script, and its positions are not those of a text
-	// that a caller has seen.
-	restored bool
 }
 
 // subshell makes a copy, with files of its own. The caller has it ended by end.

@@ -83,9 +83,6 @@ func (s *Shell) restore(text string) error {
 			return errors.New("cannot restore the session")
 		}
 	}
-	for _, f := range s.functions {
-		f.restored = true
-	}
 	s.line, s.column = 0, 0
 	s.pipestatus = nil
 	return nil

@@ -8,7 +8,7 @@ import (
 
 // unset takes variables and functions away.
 func unset(s *Shell, a []string) int {
-	vars, funcs, status := true, true, 0
+	vars, funcs, references, status := true, true, false, 0
 	args := a[1:]
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		switch args[0] {
@@ -16,13 +16,19 @@ func unset(s *Shell, a []string) int {
 			funcs = false
 		case "-f":
 			vars = false
-		case "-n", "--":
+		case "-n":
+			references = true
+		case "--":
 		default:
 			return s.usage("unset", "%s: invalid option", args[0])
 		}
 		args = args[1:]
 	}
 	for _, name := range args {
+		if references {
+			s.unsetReference(name)
+			continue
+		}
 		if base, index, element := strings.Cut(name, "["); element && vars {
 			if err := s.unsetElement(base, strings.TrimSuffix(index, "]")); err != nil {
 				s.errorf("unset: %v", err)
@@ -45,6 +51,18 @@ func unset(s *Shell, a []string) int {
 		}
 	}
 	return status
+}
+
+// unsetReference removes a reference, and not what it refers to.
+func (s *Shell) unsetReference(name string) {
+	at := s.vars.holder(name)
+	switch {
+	case !at.names[name].refers:
+	case at.outer != nil && at == s.vars:
+		at.names[name] = variable{local: true} // stays local
+	default:
+		delete(at.names, name)
+	}
 }
 
 func (s *Shell) unsetElement(name, index string) error {

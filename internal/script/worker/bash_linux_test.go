@@ -1,128 +1,63 @@
 package worker
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"tipstaff/internal/testing/bashtest"
 )
 
-// answer is what a script comes to: all that a caller sees of it.
-type answer struct {
-	out   string
-	errs  int // lines of standard error
-	code  int
-	files string
-}
+// input is the standard input of scripts.
+const input = "in1\nin2\n"
 
-// inBash asks real bash.
-func inBash(t testing.TB, text, stdin string) (answer, string) {
-	t.Helper()
-	var o, e bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	c := exec.CommandContext(ctx, "bash", "-c", text)
-	c.Dir, c.Stdout, c.Stderr, c.Env, c.Stdin = t.TempDir(), &o, &e, environment(), input(t, stdin)
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	c.WaitDelay = time.Second
-	_ = c.Run()
-	code := c.ProcessState.ExitCode()
-	if ws := c.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
-		code = 128 + int(ws.Signal())
-	}
-	return answer{strings.ReplaceAll(o.String(), c.Dir, "DIR"), strings.Count(e.String(), "\n"), code, listing(c.Dir)}, e.String()
-}
-
-// input is a file: programs give back what they read too much of one, and not of a pipe.
-func input(t testing.TB, text string) *os.File {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
-	return f
-}
-
-// here asks the script process.
-func here(t testing.TB, text, stdin string) (answer, string, error) {
+// here runs a script in a script process, and returns its answer and its standard
+// error, in which a refusal before the script began is marked.
+func here(t testing.TB, text string) (bashtest.Answer, string, error) {
 	t.Helper()
 	dir := t.TempDir()
-	r, err := script{text: text, dir: dir, stdin: stdin}.start(t)
+	r, err := script{text: text, dir: dir, stdin: input}.start(t)
 	if r.gone {
 		err = fmt.Errorf("gone: %s", r.crash)
 	}
-	return answer{strings.ReplaceAll(r.out, dir, "DIR"), strings.Count(r.err, "\n"), r.code, listing(dir)}, r.err + refusedMark(r), err
+	if r.done.Text != "" {
+		r.err += "~refused " + r.done.Text
+	}
+	return bashtest.New(dir, r.out, r.err, r.code), r.err, err
 }
 
-func listing(dir string) string {
-	var b strings.Builder
-	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || p == dir {
-			return nil //nolint:nilerr // it has gone meanwhile
-		}
-		rel, _ := filepath.Rel(dir, p)
-		info, err := d.Info()
-		if err != nil {
-			return nil //nolint:nilerr // it has gone meanwhile
-		}
-		text := ""
-		if d.Type().IsRegular() {
-			c, _ := os.ReadFile(p)
-			text = unnumbered(strings.ReplaceAll(string(c), dir, "DIR"))
-		}
-		fmt.Fprintf(&b, "%s %v %q\n", rel, info.Mode(), text)
-		return nil
-	})
-	return b.String()
-}
-
-// same holds the script process to bash.
-func same(t *testing.T, text string) {
-	t.Helper()
-	want, wantErr := inBash(t, text, "in1\nin2\n")
-	got, gotErr, err := here(t, text, "in1\nin2\n")
-	if err != nil {
-		t.Errorf("%s\n%v", text, err)
-		return
-	}
-	if (got.errs > 0) != (want.errs > 0) || got.out != want.out || got.code != want.code || got.files != want.files {
-		t.Errorf("%s\nhere %q %d err %q files %q\nbash %q %d err %q files %q", text, got.out, got.code, gotErr, got.files, want.out, want.code, wantErr, want.files)
-	}
-}
-
-func TestScriptsDoWhatBashDoes(t *testing.T) {
-	text, err := os.ReadFile("testdata/same.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, text := range strings.Split(string(text), "\n%%\n") {
-		if text = strings.TrimSuffix(text, "\n"); text == "" {
-			continue
-		}
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
+// TestWhatAScriptProcessAsksForIsWhatBashStarts: words, directory, variables and
+// descriptors reach the server, and codes and numbers come back. What the language
+// means is the matter of the scripts in internal/script/interp/testdata.
+func TestWhatAScriptProcessAsksForIsWhatBashStarts(t *testing.T) {
+	for _, text := range []string{
+		`printf '<%s>' a "b  c" '' $'d\te' "*"; echo`,
+		`A=1 sh -c 'echo $A'; export B=2; sh -c 'echo $B'; unset HOME; sh -c 'echo ${HOME-none}'`,
+		`mkdir d; cd d; /bin/pwd; cd /; /bin/pwd`,
+		`mkdir d && cd d && rmdir ../d && echo $(/bin/echo still)`,
+		`cat; echo x | cat; cat < /dev/null; cat <<< here`,
+		`head -1; cat`,
+		`sh -c 'echo out; echo err >&2' 2>&1 | sort; sh -c 'echo err >&2' 2> f; cat f`,
+		`sh -c 'echo three >&3' 3>f; cat f; sh -c 'cat <&4' 4<f; cat <&-; echo $?; sh -c 'echo x' >&-; echo $?`,
+		`exec 3>f; sh -c 'echo a >&3'; echo b >&3; exec 3>&-; cat f`,
+		`printf 12345 > g; exec 3<>g; read -n 2 x <&3; sh -c 'printf X >&3'; exec 3>&-; cat g`,
+		`seq 3 | { read a; cat; echo $a; }; seq 10000 | sort -rn | head -1`,
+		`yes | head -1 >/dev/null; echo ${PIPESTATUS[@]}`,
+		`for i in $(seq 200); do /bin/echo $i; done | head -1`,
+		`(exit 3) | sh -c 'exit 4' | sh -c 'kill -PIPE $$'; echo "${PIPESTATUS[@]}"`,
+		`diff <(echo a) <(/bin/echo b); echo $?; cat <(echo a; /bin/echo b) <(seq 2); echo hi | tee >(cat >f) >/dev/null; sleep 0.2; cat f`,
+		`sh -c 'exit 7' & wait $!; echo $?; sleep 30 & kill $!; wait $!; echo $?; (sleep 30; echo no) & kill $!; wait $!; echo $?`,
+		`sleep 0.2 & p=$!; test -d /proc/$p && echo alive; wait $p; echo $?`,
+		`nonesuch 2>/dev/null; echo $?; /etc/passwd 2>/dev/null; echo $?; /etc 2>/dev/null; echo $?`,
+		`x=$(/bin/echo sub; echo shell); echo "$x"; exec sh -c 'echo replaced $0' name`,
+		`trap '/bin/echo bye' EXIT; sh -c 'exit 5'`,
+	} {
+		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			same(t, text)
+			want, wantErr := bashtest.Bash(t, text, input)
+			got, gotErr, err := here(t, text)
+			if err != nil || got != want {
+				t.Errorf("%s\n%v\nhere %+v err %q\nbash %+v err %q", text, err, got, gotErr, want, wantErr)
+			}
 		})
 	}
-}
-
-// refusedMark marks a script that was refused before it began.
-func refusedMark(r result) string {
-	if r.done.Text == "" {
-		return ""
-	}
-	return "~refused " + r.done.Text
 }

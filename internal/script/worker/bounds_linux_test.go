@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tipstaff/internal/testing/bashtest"
 )
 
 func TestWhatIsNotSupportedIsRefusedByNameAndPlace(t *testing.T) {
@@ -37,7 +39,7 @@ func TestWhatIsNotSupportedIsRefusedByNameAndPlace(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		r := script{text: text, dir: dir}.run(t)
-		if r.code != 2 || !strings.Contains(r.done.Text, want) || r.out != "" || len(r.asked) > 0 || listing(dir) != "" {
+		if r.code != 2 || !strings.Contains(r.done.Text, want) || r.out != "" || len(r.asked) > 0 || bashtest.Listing(dir) != "" {
 			t.Errorf("%.60q: %d %q %q %v", text, r.code, r.done.Text, r.out, r.asked)
 		}
 	}
@@ -84,8 +86,8 @@ func TestAScriptThatOnlyReadsWritesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	text := `echo a > f; echo $?; echo b >> f; echo c > /dev/null && echo d > /dev/stderr; : <> f; echo e 2>/dev/null; cat < /etc/hostname > /dev/null && echo read; x=$(< /etc/hostname); [ -n "$x" ] && echo y; cat <<< h; exec 3>/dev/null; echo z > ./../../dev/null; mkfifo() { :; }`
 	r := script{text: text, dir: dir, readOnly: true}.run(t)
-	if r.out != "1\ne\nread\ny\nh\n" || listing(dir) != "" || !strings.Contains(r.err, "may not write") || !strings.Contains(r.err, "d\n") {
-		t.Errorf("%q %q %q", r.out, r.err, listing(dir))
+	if r.out != "1\ne\nread\ny\nh\n" || bashtest.Listing(dir) != "" || !strings.Contains(r.err, "may not write") || !strings.Contains(r.err, "d\n") {
+		t.Errorf("%q %q %q", r.out, r.err, bashtest.Listing(dir))
 	}
 }
 
@@ -148,8 +150,8 @@ func TestASessionKeepsVariablesFunctionsAndDirectory(t *testing.T) {
 func TestJobsOutliveTheScriptUntilTheServerEndsThem(t *testing.T) {
 	dir := t.TempDir()
 	r := script{text: "(until [ -e go ]; do sleep 0.05; done; sleep 0.3; echo late > f; echo out) & echo first; : > go", dir: dir, stays: true}.run(t)
-	if r.out != "first\nout\n" || !strings.Contains(listing(dir), "late") || r.gone {
-		t.Errorf("%q %q %s", r.out, r.err, listing(dir))
+	if r.out != "first\nout\n" || !strings.Contains(bashtest.Listing(dir), "late") || r.gone {
+		t.Errorf("%q %q %s", r.out, r.err, bashtest.Listing(dir))
 	}
 	start := time.Now()
 	r = script{text: "sleep 60 & sleep 60 & echo $!", dir: dir}.run(t)

@@ -1,9 +1,10 @@
 package worker
 
 import (
-	"regexp"
 	"strings"
 	"testing"
+
+	"tipstaff/internal/testing/bashtest"
 )
 
 // writer writes a script that bytes choose: each choice takes one.
@@ -325,36 +326,26 @@ func random(seed int) []byte {
 }
 
 func compare(t *testing.T, text string) {
-	got, gotErr, err := here(t, text, "in1\nin2\n")
-	if err == nil && got.code == 2 && strings.Contains(gotErr, "~refused") {
-		if got.out != "" || got.files != "" {
+	got, gotErr, err := here(t, text)
+	if err == nil && got.Code == 2 && strings.Contains(gotErr, "~refused") {
+		if got.Out != "" || got.Files != "" {
 			t.Errorf("%s\nrefused after it had begun: %+v", text, got)
 		}
 		return
 	}
-	want, wantErr := inBash(t, text, "in1\nin2\n")
+	want, wantErr := bashtest.Bash(t, text, input)
 	if err != nil {
 		t.Errorf("%s\n%v", text, err)
 		return
 	}
-	if strings.Contains(gotErr, "not supported") || strings.Contains(got.out+got.files, "not supported") {
+	if strings.Contains(gotErr, "not supported") || strings.Contains(got.Out+got.Files, "not supported") {
 		return // said by name
 	}
 	if strings.Contains(wantErr, "command substitution: line") {
 		return // Bash reads a here-document within $(…) wrong
 	}
-	got.out, want.out = unnumbered(got.out), unnumbered(want.out)
-	if got.out != want.out || got.code != want.code || got.files != want.files || (got.errs > 0) != (want.errs > 0) {
-		t.Errorf("%s\nhere %q %d err %q files %q\nbash %q %d err %q files %q", text, got.out, got.code, gotErr, got.files, want.out, want.code, wantErr, want.files)
+	got.Out, want.Out = bashtest.Unworded(got.Out), bashtest.Unworded(want.Out)
+	if got != want {
+		t.Errorf("%s\nhere %+v err %q\nbash %+v err %q", text, got, gotErr, want, wantErr)
 	}
 }
-
-var numbered = regexp.MustCompile(`(?m)(bash|environment): (.*: )?line \d+: .*$`)
-
-// unnumbered leaves out the wording of errors.
-func unnumbered(text string) string {
-	return pipes.ReplaceAllString(numbered.ReplaceAllString(text, "error"), "/dev/fd/N")
-}
-
-// pipes are the numbers of process substitutions: Bash counts down from 63.
-var pipes = regexp.MustCompile(`/dev/fd/\d+`)

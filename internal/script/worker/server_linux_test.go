@@ -3,19 +3,18 @@ package worker
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"tipstaff/internal/script/ipc"
+	"tipstaff/internal/testing/bashtest"
 )
 
 // server is the other end of a script process, as tests need it: it starts what
@@ -72,7 +71,7 @@ func (x script) start(t testing.TB) (r result, err error) {
 		x.wait = 20 * time.Second
 	}
 	if x.env == nil {
-		x.env = environment()
+		x.env = bashtest.Environment()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), x.wait)
 	defer cancel()
@@ -200,15 +199,19 @@ func (s *server) run(m ipc.Message, files []*os.File) {
 		answer.Code, answer.Refused, answer.Text = 126, true, m.Words[0]+": refused"
 		return
 	}
-	c, err := s.command(m, files)
-	if err != nil {
+	if len(files) < 4 {
 		ipc.CloseAll(files)
-		answer.Code = 127
-		answer.Text = m.Words[0] + ": " + reasonOf(err, &answer.Code)
+		answer.Code, answer.Text = 127, "bad request"
+		return
+	}
+	c, text, code := bashtest.Command(m.Words, s.env, m.Environment, files[0], files[1:])
+	if c == nil {
+		ipc.CloseAll(files)
+		answer.Code, answer.Text = code, text
 		return
 	}
 	s.mu.Lock()
-	err = c.Start()
+	err := c.Start()
 	if err == nil {
 		s.running[m.ID] = c
 	}
@@ -225,88 +228,6 @@ func (s *server) run(m ipc.Message, files []*os.File) {
 	s.mu.Lock()
 	delete(s.running, m.ID)
 	s.mu.Unlock()
-	ws := c.ProcessState.Sys().(syscall.WaitStatus)
-	answer.Code = ws.ExitStatus()
-	if ws.Signaled() {
-		answer.Code = 128 + int(ws.Signal())
-	}
+	answer.Code = bashtest.Code(c.ProcessState)
 	answer.UserNanoseconds, answer.SystemNanoseconds = int64(c.ProcessState.UserTime()), int64(c.ProcessState.SystemTime())
-}
-
-func (s *server) command(m ipc.Message, files []*os.File) (*exec.Cmd, error) {
-	if len(files) < 4 {
-		return nil, errors.New("bad request")
-	}
-	env := changed(s.env, m.Environment)
-	dir := fmt.Sprintf("/proc/self/fd/%d", files[0].Fd())
-	path, err := look(m.Words[0], dir, env)
-	if err != nil {
-		return nil, err
-	}
-	c := &exec.Cmd{Path: path, Args: m.Words, Env: env, Dir: dir, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
-	if len(env) == 0 {
-		c.Env = []string{}
-	}
-	c.Stdin, c.Stdout, c.Stderr, c.ExtraFiles = files[1], files[2], files[3], files[4:]
-	return c, nil
-}
-
-func reasonOf(err error, code *int) string {
-	switch {
-	case errors.Is(err, os.ErrPermission):
-		*code = 126
-		return "Permission denied"
-	case errors.Is(err, syscall.EISDIR):
-		*code = 126
-		return "Is a directory"
-	}
-	return "command not found"
-}
-
-func look(name, dir string, env []string) (string, error) {
-	executable := func(p string) error {
-		st, err := os.Stat(p)
-		switch {
-		case err != nil:
-			return err
-		case st.IsDir():
-			return syscall.EISDIR
-		case !st.Mode().IsRegular() || st.Mode()&0o111 == 0:
-			return os.ErrPermission
-		}
-		return nil
-	}
-	if filepath.IsAbs(name) {
-		return name, executable(name)
-	}
-	if strings.Contains(name, "/") {
-		return name, executable(filepath.Join(dir, name))
-	}
-	for _, kv := range env {
-		if rest, ok := strings.CutPrefix(kv, "PATH="); ok {
-			for _, d := range filepath.SplitList(rest) {
-				if p := filepath.Join(d, name); filepath.IsAbs(p) && executable(p) == nil {
-					return p, nil
-				}
-			}
-		}
-	}
-	return "", os.ErrNotExist
-}
-
-// changed lays changed variables over the base.
-func changed(base, diff []string) []string {
-	out := slices.Clone(base)
-	for _, kv := range diff {
-		name, _, set := strings.Cut(kv, "=")
-		out = slices.DeleteFunc(out, func(s string) bool { return strings.HasPrefix(s, name+"=") })
-		if set {
-			out = append(out, kv)
-		}
-	}
-	return out
-}
-
-func environment() []string {
-	return []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/root", "LANG=C.UTF-8", "TMPDIR=/tmp"}
 }
