@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"tipstaff/internal/atomicfile"
 	"tipstaff/internal/audit/seekable"
 )
 
@@ -59,7 +60,7 @@ func (k *Keeper) openArchive(to string) error {
 	if err := putCopy(filepath.Join(own, rotationsFile), filepath.Join(keys, rotationsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return putFile(filepath.Join(keys, publicFile), strings.NewReader(k.key.Public+"\n"))
+	return atomicfile.Replace(filepath.Join(keys, publicFile), strings.NewReader(k.key.Public+"\n"), ofKeeper)
 }
 
 // Archive compresses the segments of a trail up to the given one into the archive in
@@ -236,7 +237,7 @@ func putPacked(trail, archiveDir, name string) (f StatedFile, err error) {
 	content := sha256.New()
 	out, written := io.Pipe()
 	go func() { _ = written.CloseWithError(seekable.Write(written, io.TeeReader(in, content))) }()
-	err = putFile(path, out)
+	err = atomicfile.Replace(path, out, ofKeeper)
 	_ = out.Close()
 	if err != nil {
 		return f, err
@@ -285,7 +286,7 @@ func putCheckpoints(trail, archiveDir string, records uint64) error {
 		}
 		end += c.Bytes
 	}
-	return putFile(filepath.Join(archiveDir, checkpointsFile), bytes.NewReader(data[:end]))
+	return atomicfile.Replace(filepath.Join(archiveDir, checkpointsFile), bytes.NewReader(data[:end]), ofKeeper)
 }
 
 func putCopy(from, to string) error {
@@ -294,39 +295,21 @@ func putCopy(from, to string) error {
 		return err
 	}
 	defer func() { _ = in.Close() }() // it was only read
-	return putFile(to, in)
+	return atomicfile.Replace(to, in, ofKeeper)
 }
 
-// unfinished begins the names of files that are being written.
-const unfinished = ".new-"
+// ofKeeper is how files in archives are.
+var ofKeeper = atomicfile.Options{Mode: 0o600}
 
 // removeUnfinished removes what a Keeper has left that died while it wrote, in a
 // directory and those in it. Nothing else writes there.
 func removeUnfinished(dir string) {
-	for _, pattern := range []string{unfinished + "*", "*/" + unfinished + "*"} {
+	for _, pattern := range []string{atomicfile.Prefix + "*", "*/" + atomicfile.Prefix + "*"} {
 		left, _ := fs.Glob(os.DirFS(dir), pattern) // the pattern is well-formed
 		for _, name := range left {
 			_ = os.Remove(filepath.Join(dir, filepath.FromSlash(name))) // else it only takes room
 		}
 	}
-}
-
-// putFile writes a file as a whole. When it returns, the file is on the disk.
-func putFile(path string, content io.Reader) error {
-	f, err := os.CreateTemp(filepath.Dir(path), unfinished+"*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, content)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return err
-	}
-	syncDirectory(filepath.Dir(path))
-	return nil
 }
 
 // removeStated removes files of which a statement speaks, in its order.

@@ -8,7 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"tipstaff/internal/atomicfile"
 
 	"golang.org/x/mod/sumdb/note"
 )
@@ -91,18 +94,13 @@ func loadKey(dir string) (*Key, error) {
 	}
 	fresh.Path = path
 	// The first server to link its file has made the key; the others read it.
-	temp, err := writeTemp(dir, private, false) // see persist
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.Remove(temp) }()
-	if err := os.Link(temp, fresh.Path); errors.Is(err, fs.ErrExist) {
+	if err := nameUnsynced(dir, private, fresh.Path, os.Link); errors.Is(err, fs.ErrExist) {
 		return readKey(fresh.Path)
 	} else if err != nil {
 		return nil, err
 	}
 	fresh.Made = true
-	return fresh, writePublic(dir, fresh.Public, false)
+	return fresh, nameUnsynced(dir, fresh.Public+"\n", filepath.Join(dir, publicFile), os.Rename)
 }
 
 // persist syncs a key that was just made. It runs in the background and before the
@@ -134,39 +132,27 @@ func newKey() (k *Key, private string, err error) {
 	return &Key{Public: public, signer: signer}, secret + "\n" + public + "\n", nil
 }
 
-// writeTemp writes a file that only its owner can read, and no user can write.
-func writeTemp(dir, text string, durable bool) (path string, err error) {
-	f, err := os.CreateTemp(dir, ".new-*") // 0600
+// nameUnsynced writes a file of the first key of a directory, and gives it its name. It
+// is no atomicfile, because nothing of it is on the disk yet: see persist.
+func nameUnsynced(dir, text, path string, name func(temp, path string) error) error {
+	f, err := os.CreateTemp(dir, atomicfile.Prefix+"*") // 0600
 	if err != nil {
-		return "", err
+		return err
 	}
+	defer func() { _ = os.Remove(f.Name()) }() // of a file that was renamed, this finds none
 	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Chmod(0o400))
-	if durable {
-		err = errors.Join(err, f.Sync())
+	if err = errors.Join(err, f.Chmod(0o400), f.Close()); err != nil {
+		return err
 	}
-	err = errors.Join(err, f.Close())
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return "", err
-	}
-	return f.Name(), nil
+	return name(f.Name(), path)
 }
 
+// ofKeys is how files of keys are: no user can write them, and only their owner reads.
+var ofKeys = atomicfile.Options{Mode: 0o400}
+
 // writePublic writes the public part beside the private one.
-func writePublic(dir, public string, durable bool) error {
-	temp, err := writeTemp(dir, public+"\n", durable)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(temp, filepath.Join(dir, publicFile)); err != nil {
-		_ = os.Remove(temp)
-		return err
-	}
-	if durable {
-		syncDirectory(dir)
-	}
-	return nil
+func writePublic(dir, public string) error {
+	return atomicfile.Replace(filepath.Join(dir, publicFile), strings.NewReader(public+"\n"), ofKeys)
 }
 
 // RotateKey makes a new key for the trails in dir. The old and the new key sign

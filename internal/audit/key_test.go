@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"tipstaff/internal/atomicfile"
+
 	"golang.org/x/mod/sumdb/note"
 )
 
@@ -47,7 +49,7 @@ func TestOneKeyForAllServersOfADirectory(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(dir, keysDir, publicFile)); err != nil || strings.TrimSpace(string(data)) != keys[0].Public {
 		t.Errorf("%q, %v", data, err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, keysDir, ".new-*")); len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, keysDir, atomicfile.Prefix+"*")); len(left) != 0 {
 		t.Errorf("left over: %v", left)
 	}
 }

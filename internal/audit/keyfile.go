@@ -177,7 +177,7 @@ var errStale = errors.New("the public key is not written yet")
 func agreeOnPublic(dir string, k *Key) error {
 	err := comparePublic(dir, k)
 	if errors.Is(err, errStale) {
-		err = writePublic(dir, k.Public, false)
+		err = writePublic(dir, k.Public)
 	}
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"tipstaff/internal/atomicfile"
+
 	"golang.org/x/mod/sumdb/note"
 )
 
@@ -81,15 +83,10 @@ func putKey(dir string, statement []byte, private string, fresh *Key) error {
 	if err := addStatement(filepath.Join(dir, rotationsFile), statement); err != nil {
 		return err
 	}
-	temp, err := writeTemp(dir, private, true)
-	if err != nil {
+	if err := atomicfile.Replace(fresh.Path, strings.NewReader(private), ofKeys); err != nil {
 		return err
 	}
-	if err := os.Rename(temp, fresh.Path); err != nil {
-		_ = os.Remove(temp)
-		return err
-	}
-	return writePublic(dir, fresh.Public, true)
+	return writePublic(dir, fresh.Public)
 }
 
 // addStatement appends to the statements about keys. It begins a line, whatever the

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tipstaff/internal/atomicfile"
 )
 
 // TestACrashAtAnyMomentLeavesATrailThatVerifies removes files one by one in the order
@@ -94,8 +96,8 @@ func TestWhatADeadKeeperHasHalfWrittenIsRemoved(t *testing.T) {
 	dir, to := filepath.Join(root, "audit"), filepath.Join(root, "archive")
 	trail := filepath.Base(writtenTrail(t, dir, 20, small()))
 	half := []string{
-		filepath.Join(to, keysDir, unfinished+"1"), filepath.Join(to, trail, unfinished+"2"),
-		filepath.Join(to, trail, "recordings", unfinished+"3"),
+		filepath.Join(to, keysDir, atomicfile.Prefix+"1"), filepath.Join(to, trail, atomicfile.Prefix+"2"),
+		filepath.Join(to, trail, "recordings", atomicfile.Prefix+"3"),
 	}
 	other := filepath.Join(to, trail, "recordings", "cmd_new-1.cast.zst")
 	for _, path := range append(half, other) {

@@ -34,7 +34,8 @@ func takeOwnerLock(state string, m serverTag, c *cgroups) (*ownerLock, error) {
 		return nil, fmt.Errorf("cannot lock the file of this server: %w", err)
 	}
 	// The file gets its name when it is locked, so that no server finds it
-	// unlocked.
+	// unlocked. It is no atomicfile: the lock is of the open file, and ends with the
+	// machine.
 	temp, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the file of this server: %w", err)

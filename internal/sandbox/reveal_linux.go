@@ -65,7 +65,9 @@ func copyRevealed(from, to, head string) error {
 	if err != nil || len(text) > maxRevealed {
 		return nil //nolint:nilerr // what the server cannot read is not shown
 	}
-	fresh := to + ".new" // commands of the session sandbox may be reading the old one
+	// Commands of the session sandbox may be reading the old one. No atomicfile: the copy
+	// ends with its server, and two syncs would delay each command.
+	fresh := to + ".new"
 	if err := os.WriteFile(fresh, bytes.Join([][]byte{[]byte(head), text}, nil), 0o600); err != nil {
 		return err
 	}

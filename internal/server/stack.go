@@ -387,7 +387,7 @@ func (st *Stack) places() int {
 	if st.gateway != nil {
 		most = st.settings.HTTP.Calls
 	}
-	return max(mcpserver.UsualPlaces, most)
+	return max(mcpserver.UsualCapacity, most)
 }
 
 func limits(s config.Settings) map[tipstaff.Family]policy.FamilyLimits {
@@ -403,11 +403,11 @@ func (st *Stack) Front() *mcpserver.Server {
 		Version: build.Version(), Road: st.telemetry.road(st.Monitor), Sessions: st.sessions, Jobs: st.jobs, OutputBytes: st.settings.MaxOutputBytes, Log: st.Log, Events: st.observers.bus,
 		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes, Outputs: st.spool,
 		Instructions: func(who tipstaff.Origin) string { return mcpserver.Instructions(st.summary(who)) },
-		Allowed:      st.allowed, Shell: st.shellOn(), Self: st.runner.address(), Places: st.places(),
+		Allowed:      st.allowed, Shell: st.shellOn(), Self: st.runner.address(), Capacity: st.places(),
 	}
 	if st.gateway != nil {
 		o.Outputs = nil
-		o.Elsewhere = &mcpserver.Elsewhere{Offers: st.offers(), Carrier: st.telemetry.metrics.Carrier(st.gateway.carrier), Gate: st.Monitor}
+		o.Remote = &mcpserver.Remote{Offers: st.offers(), Carrier: st.telemetry.metrics.Carrier(st.gateway.carrier), Gate: st.Monitor}
 	}
 	return mcpserver.NewServer(o)
 }

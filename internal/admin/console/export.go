@@ -16,17 +16,11 @@ func (s *Server) trailExport(w http.ResponseWriter, r *http.Request) error {
 		return &problem{Status: http.StatusBadRequest, Title: "This cannot be exported", Text: err.Error()}
 	}
 	out := &unhurried{w: w, ctrl: http.NewResponseController(w)}
-	var to query.Exporter
-	switch r.URL.Query().Get("format") {
-	case "jsonl":
-		to = query.NewJSONL(out)
-		attach(w, "application/jsonl", "tipstaff-trail.jsonl")
-	case "csv":
-		to = query.NewCSV(out)
-		attach(w, "text/csv; charset=utf-8", "tipstaff-trail.csv")
-	default:
-		return &problem{Status: http.StatusBadRequest, Title: "There is no such format", Text: "Records are exported as jsonl or as csv; tipstaff audit export knows ocsf as well."}
+	if r.URL.Query().Get("format") != "jsonl" {
+		return &problem{Status: http.StatusBadRequest, Title: "There is no such format", Text: "Records are exported as jsonl; tipstaff audit export knows ocsf as well."}
 	}
+	to := query.NewJSONL(out)
+	attach(w, "application/jsonl", "tipstaff-trail.jsonl")
 	done, err := s.study.read(r.Context())
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ type trailView struct {
 	// to the first one.
 	Older, Newer, Newest string
 	Reached              time.Time // the search went as far as this, and no further
-	JSONL, CSV           string    // where the same is exported
+	JSONL                string    // where the same is exported
 	Faults               query.Faults
 	NoTrail              bool
 }
@@ -71,8 +71,6 @@ func (s *Server) trail(w http.ResponseWriter, r *http.Request) error {
 	v.Newest = "/trail?" + address.Encode()
 	address.Set("format", "jsonl")
 	v.JSONL = "/trail/export?" + address.Encode()
-	address.Set("format", "csv")
-	v.CSV = "/trail/export?" + address.Encode()
 	f, err := v.Asked.Filter(time.Now())
 	if errors.As(err, &v.Wrong) {
 		return s.showTrail(w, r, &v, http.StatusBadRequest)

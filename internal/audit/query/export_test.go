@@ -2,7 +2,6 @@ package query
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -30,51 +29,7 @@ func exported(t *testing.T, make func(out *bytes.Buffer) Exporter, records ...au
 	return out.String()
 }
 
-func toCSV(out *bytes.Buffer) Exporter  { return NewCSV(out) }
 func toOCSF(out *bytes.Buffer) Exporter { return NewOCSF(out, "1.2.3", "build-3") }
-
-func TestCSVHasARowForEachRecord(t *testing.T) {
-	text := exported(t, toCSV, some(5, 50)...)
-	if strings.Count(text, "\r\n") != 51 || strings.Count(text, "\n") != 51 {
-		t.Error("lines do not end with CR LF, or cells hold line ends")
-	}
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil || len(rows) != 51 {
-		t.Fatalf("%d rows, %v", len(rows), err)
-	}
-	want := "time,trail,seq,event,name,code,front,principal,client,agent,task,session,os_user,command_id,tool,program,command,argv_sha256,file,cwd," +
-		"action,rule,at,policy_sha256,tier,profile,network,cause,exit_code,signal,duration_ms,stdout_bytes,stderr_bytes,truncated,recording,recording_sha256,why,error,hash,call," +
-		"approval,approval_outcome,approval_choice,approval_by,approval_how,approval_comment,credentials,person,person_uid,person_how,person_operator"
-	if got := strings.Join(rows[0], ","); got != want {
-		t.Errorf("the columns are stable, they became %s", got)
-	}
-	if rows[1][0] != "2026-01-02T03:04:06Z" || rows[1][2] != "1" || rows[1][3] != "server.start" {
-		t.Errorf("the first record is %q", rows[1])
-	}
-}
-
-func TestCSVWithoutRecordsStillNamesItsColumns(t *testing.T) {
-	if text := exported(t, toCSV); !strings.HasPrefix(text, "time,trail,seq,") || strings.Count(text, "\n") != 1 {
-		t.Errorf("got %q", text)
-	}
-}
-
-func TestNoCellOfCSVIsAFormula(t *testing.T) {
-	for text, want := range map[string]string{
-		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\tx": `'\tx`, "\rx": `'\rx`, "\nx": `\nx`,
-		"plain": "plain", "": "", "a=b": "a=b", "'": "'", "\x1b[31m": `\x1b[31m`, "\u202e": `\u202e`, "日本": "日本",
-	} {
-		if got := safeCell(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
-	}
-	row := exported(t, toCSV, audit.Record{Event: audit.CommandStart, Who: audit.Who{Agent: "=cmd|' /C calc'!A0"}, What: audit.What{Argv: []string{"-x", `a"b,c`}}, Why: "@why"})
-	for _, want := range []string{",'=cmd|' /C calc'!A0,", `,"'-x 'a""b,c'",`, ",'@why,"} {
-		if !strings.Contains(row, want) {
-			t.Errorf("%s is not in %s", want, row)
-		}
-	}
-}
 
 func TestJSONLIsTheTrailItself(t *testing.T) {
 	dir := t.TempDir()

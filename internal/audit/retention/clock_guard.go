@@ -1,14 +1,12 @@
 package retention
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"tipstaff/internal/atomicfile"
 	"tipstaff/internal/audit"
 )
 
@@ -120,12 +118,5 @@ func writeClockGuard(path string, p clockGuard) error {
 	for _, at := range []time.Time{p.trusted, p.last, p.since} {
 		text.WriteString(at.UTC().Format(time.RFC3339Nano) + "\n")
 	}
-	temp := path + ".new"
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.WriteFile(temp, []byte(text.String()), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
+	return atomicfile.Replace(path, strings.NewReader(text.String()), atomicfile.Options{Mode: 0o600})
 }

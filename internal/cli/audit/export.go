@@ -26,13 +26,11 @@ func newAuditExport() *cobra.Command {
 details):
 
   jsonl  the lines of the trail, unchanged
-  csv    a table for spreadsheets (RFC 4180); a cell that would be taken for a
-         formula begins with '
   ocsf   events of the Open Cybersecurity Schema Framework 1.3, one a line:
          Process Activity (1007) for commands, Base Event (0) for the rest
 
 ` + trails.Help,
-		Example: `  tipstaff audit export --format csv --since 7d > week.csv
+		Example: `  tipstaff audit export --since 7d > week.jsonl
   tipstaff audit export --format ocsf --denied
   tipstaff audit export --format ocsf --host build-3 copied/audit`,
 		Args: cobra.MaximumNArgs(1),
@@ -44,9 +42,12 @@ details):
 			if o.host == "" {
 				o.host, _ = os.Hostname() // without a host name the field is empty
 			}
+			if o.format == "csv" {
+				return exit.Errorf(exit.Usage, "there is no format csv; jq makes it of the lines: tipstaff audit export | jq -r '[.time, .event, .who.agent, .what.argv[0]] | @csv' (docs/audit.md)")
+			}
 			format, ok := exporters(o.host)[o.format]
 			if !ok {
-				return exit.Errorf(exit.Usage, "there is no format %q: write jsonl, csv or ocsf", o.format)
+				return exit.Errorf(exit.Usage, "there is no format %q: write jsonl or ocsf", o.format)
 			}
 			r, err := trails.Open(cmd, args, o.engine, f, true)
 			if err != nil {
@@ -57,7 +58,7 @@ details):
 	}
 	o.filter.Add(cmd)
 	o.engine.Add(cmd)
-	cmd.Flags().StringVar(&o.format, "format", "jsonl", "jsonl, csv or ocsf")
+	cmd.Flags().StringVar(&o.format, "format", "jsonl", "jsonl or ocsf")
 	cmd.Flags().StringVar(&o.host, "host", "", "`name` of the machine whose trails these are, for ocsf (default: this one)")
 	return cmd
 }
@@ -65,7 +66,6 @@ details):
 func exporters(host string) map[string]func(w io.Writer) query.Exporter {
 	return map[string]func(w io.Writer) query.Exporter{
 		"jsonl": func(w io.Writer) query.Exporter { return query.NewJSONL(w) },
-		"csv":   func(w io.Writer) query.Exporter { return query.NewCSV(w) },
 		"ocsf":  func(w io.Writer) query.Exporter { return query.NewOCSF(w, build.Version(), host) },
 	}
 }

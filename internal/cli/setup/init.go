@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tipstaff/internal/atomicfile"
 	"tipstaff/internal/cli/policy"
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/exit"
@@ -265,27 +266,13 @@ func (p *initPlan) sayRoots(w io.Writer, o initFlags) {
 
 // write makes the file, for this user alone, whole or not at all, and only if
 // there is none.
-func (f initFile) write() (err error) {
+func (f initFile) write() error {
 	dir := filepath.Dir(f.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return exit.Errorf(exit.Failure, "cannot make %s: %w; nothing was written", dir, err)
 	}
-	temp, err := os.CreateTemp(dir, ".init-*.yaml")
-	if err != nil {
-		return exit.Errorf(exit.Failure, "cannot write in %s: %w; nothing was written", dir, err)
-	}
-	defer func() { _ = os.Remove(temp.Name()) }()
-	_, err = temp.WriteString(f.text)
-	for _, step := range []func() error{func() error { return temp.Chmod(0o600) }, temp.Sync, temp.Close} {
-		if stepErr := step(); err == nil {
-			err = stepErr
-		}
-	}
-	if err == nil {
-		err = os.Link(temp.Name(), f.path) // fails if something is there by now
-	}
-	if err != nil {
-		return exit.Errorf(exit.Failure, "cannot write %s: %w; nothing was written there", f.path, err)
+	if err := atomicfile.Create(f.path, strings.NewReader(f.text), atomicfile.Options{Mode: 0o600}); err != nil {
+		return exit.Errorf(exit.Failure, "%w", err)
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func lock(f *os.File) error {
 const adopts = true
 
 // create makes a state file without a name that others would look for, so that it
-// can be locked before.
+// can be locked before. It is no atomicfile: the lock is of the open file, and what the
+// file says is a hint.
 func create(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 }

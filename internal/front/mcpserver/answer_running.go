@@ -10,7 +10,7 @@ import (
 )
 
 // answerYAML answers a call of the execute family.
-func (s *Server) answerYAML(c *caller, out course) *mcp.CallToolResult {
+func (s *Server) answerYAML(c *caller, out callState) *mcp.CallToolResult {
 	if out.job == nil {
 		return yamlAnswer(out.result, c.form)
 	}
@@ -43,7 +43,7 @@ type runningAnswer struct {
 }
 
 // answerJSON answers a call of the terminal family.
-func (s *Server) answerJSON(c *caller, out course) (*mcp.CallToolResult, error) {
+func (s *Server) answerJSON(c *caller, out callState) (*mcp.CallToolResult, error) {
 	switch {
 	case out.job == nil:
 		return terminalAnswer(out.result, c.form)

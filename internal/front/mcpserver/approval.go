@@ -40,7 +40,7 @@ type asking struct {
 	req       *mcp.CallToolRequest
 	principal string
 	claim     string          // handle of the question that the call brings an answer to
-	handed    policy.Question // the question to return with the answer of this call
+	pending   policy.Question // the question to return with the answer of this call
 	progress  follower
 	by        string         // the runner whose question that is; "": it is this server's own
 	brought   *broughtAnswer // to a question of a runner; nil: none
@@ -76,7 +76,7 @@ func (s *Server) asking(req *mcp.CallToolRequest, o tipstaff.Origin, p follower)
 	if !ok || said == nil {
 		return nil, badState(`inputResponses holds no answer to "` + inputName + `"`)
 	}
-	if st.Runner != "" && s.opts.Elsewhere != nil {
+	if st.Runner != "" && s.opts.Remote != nil {
 		a.brought = &broughtAnswer{Runner: st.Runner, Handle: st.Handle, Answer: answerOf(said, o)}
 		return a, nil
 	}
@@ -137,7 +137,7 @@ func (a *asking) way() (ask approval.Ask, waits bool) {
 	}
 	if p.ProtocolVersion >= statelessSince {
 		return func(_ context.Context, q policy.Question) (policy.Answer, error) {
-			a.handed, a.by = q, ""
+			a.pending, a.by = q, ""
 			return policy.Answer{}, approval.ErrLater
 		}, false
 	}
@@ -154,7 +154,7 @@ func (a *asking) way() (ask approval.Ask, waits bool) {
 // question returns the answer of a call whose client is to ask its user. It
 // holds only the question and the sealed state.
 func (a *asking) question() (*mcp.CallToolResult, error) {
-	q := a.handed
+	q := a.pending
 	if q.Handle == "" {
 		return nil, errors.New("a call waits for a question that was never put")
 	}

@@ -32,25 +32,25 @@ var (
 	ttyParameter        = parameter{name: "tty", kind: onTerminal, jobs: true, doc: "true or {rows, cols}: run it on a terminal."}
 )
 
-// manner is how a call wants its command to run. The zero manner is a command that
+// runMode is how a call wants its command to run. The zero manner is a command that
 // the call waits for, without a terminal.
-type manner struct {
+type runMode struct {
 	background bool
 	yield      time.Duration // 0: wait for the end
 	terminal   *tipstaff.TerminalSize
 }
 
-func mannerOf(a arguments) manner {
-	m := manner{background: a.flags[backgroundParameter.name], terminal: a.sizes[ttyParameter.name]}
+func runModeOf(a arguments) runMode {
+	m := runMode{background: a.flags[backgroundParameter.name], terminal: a.sizes[ttyParameter.name]}
 	m.yield = a.millis[yieldParameter.name] + a.millis[yieldParameterJSON.name]
 	return m
 }
 
 // stays reports whether the command may outlive its call.
-func (m manner) stays() bool { return m.background || m.yield > 0 }
+func (m runMode) stays() bool { return m.background || m.yield > 0 }
 
 // patience is how long the call waits once the command runs.
-func (m manner) patience() time.Duration {
+func (m runMode) patience() time.Duration {
 	switch {
 	case m.yield > 0:
 		return m.yield
@@ -62,8 +62,8 @@ func (m manner) patience() time.Duration {
 
 const forEver = 1 << 62 * time.Nanosecond
 
-// course is how far a call has come with its command.
-type course struct {
+// callState is how far a call has come with its command.
+type callState struct {
 	result tipstaff.Result // unless it runs
 	job    *job.Job        // nil: the call has waited for it as ever
 	runs   bool
@@ -72,11 +72,11 @@ type course struct {
 // carryOut takes the road with a request, and returns when the command has ended
 // or the call is to be answered. member is the part of a session in a command that
 // may outlive its call.
-func (s *Server) carryOut(ctx context.Context, c *caller, req tipstaff.Request, m manner, member job.Member, started func()) (course, error) {
+func (s *Server) carryOut(ctx context.Context, c *caller, req tipstaff.Request, m runMode, member job.Member, started func()) (callState, error) {
 	if s.opts.Jobs == nil {
 		c.judged = true
 		r, err := s.opts.Road.Execute(ctx, req, c.live(started))
-		return course{result: r}, err
+		return callState{result: r}, err
 	}
 	if !m.stays() && m.terminal == nil {
 		c.judged = true
@@ -91,19 +91,19 @@ func (s *Server) carryOut(ctx context.Context, c *caller, req tipstaff.Request, 
 		},
 	})
 	if err != nil {
-		return course{}, err
+		return callState{}, err
 	}
 	c.judged = true
 	r, err, ended := j.Settle(ctx, m.patience())
 	if err != nil {
-		return course{}, err
+		return callState{}, err
 	}
-	return course{result: r, job: j, runs: !ended}, nil
+	return callState{result: r, job: j, runs: !ended}, nil
 }
 
 // wait carries out a command that the call waits for, and notes it, so that its
 // owner can read its output.
-func (s *Server) wait(ctx context.Context, c *caller, req tipstaff.Request, started func()) (out course, err error) {
+func (s *Server) wait(ctx context.Context, c *caller, req tipstaff.Request, started func()) (out callState, err error) {
 	ctx, live, ended := s.opts.Jobs.Note(ctx, job.Command{
 		Owner: c.owner(), Session: req.Session, Line: lineOf(&req), Origin: req.Origin, Tool: req.Tool, Live: c.live(started),
 	})

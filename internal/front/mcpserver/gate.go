@@ -46,7 +46,7 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		in := inboundOf(ctx)
 		c := &caller{origin: origin(in, req), in: in, raw: req.Params.Arguments, progress: (*progress)(nil)}
-		defer in.settle()
+		defer in.release()
 		var res *mcp.CallToolResult
 		err := s.gate(t, c,
 			func(a arguments) (func(), error) { return s.followCall(ctx, req, t, c, a), nil },

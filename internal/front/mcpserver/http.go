@@ -37,13 +37,13 @@ type HTTPOptions struct {
 // principal with [authn.NewContext]. Requests without a principal are
 // refused.
 type HTTPHandler struct {
-	server   *Server
-	opts     HTTPOptions
-	sessions *webSessions
-	calls    quota // of tools that run something
-	others   quota // of the other tools
-	rooms    rooms
-	large    chan struct{} // one slot for each large body
+	server     *Server
+	opts       HTTPOptions
+	sessions   *webSessions
+	calls      quota // of tools that run something
+	others     quota // of the other tools
+	admissions byPrincipal
+	large      chan struct{} // one slot for each large body
 
 	stateful, stateless http.Handler
 
@@ -55,7 +55,7 @@ type HTTPHandler struct {
 
 // NewHTTPHandler returns a front of s. The caller closes it.
 func NewHTTPHandler(s *Server, o HTTPOptions) *HTTPHandler {
-	h := &HTTPHandler{server: s, opts: o, calls: quota{most: o.OwnCalls}, others: quota{most: o.OwnCalls}, rooms: rooms{places: s.places()}, large: make(chan struct{}, largeBodies), swept: make(chan struct{})}
+	h := &HTTPHandler{server: s, opts: o, calls: quota{most: o.OwnCalls}, others: quota{most: o.OwnCalls}, admissions: byPrincipal{capacity: s.places()}, large: make(chan struct{}, largeBodies), swept: make(chan struct{})}
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
 	h.sessions = newWebSessions(o)
 	one := func(*http.Request) *mcp.Server { return s.mcp }

@@ -135,7 +135,7 @@ func judgeBatch(w http.ResponseWriter, r *http.Request, in *inbound, body []byte
 func (h *HTTPHandler) admit(w *stream, in *inbound, m envelope) bool {
 	switch m.Method {
 	case "initialize":
-		if err := h.sessions.room(in.principal.Name); err != nil {
+		if err := h.sessions.full(in.principal.Name); err != nil {
 			rejectFor(w, http.StatusTooManyRequests, time.Minute, err.Error())
 			return false
 		}
@@ -263,7 +263,7 @@ func (in *inbound) web(ctx context.Context, method string, req mcp.Request, next
 		}
 		defer release()
 		if t.runs() {
-			leave, err := h.rooms.wait(ctx, in.principal.Name, len(p.Arguments))
+			leave, err := h.admissions.wait(ctx, in.principal.Name, len(p.Arguments))
 			if err == nil {
 				defer leave()
 			}

@@ -149,8 +149,8 @@ func (ws *webSessions) enter(id, principal string) *peer {
 	return p
 }
 
-// room returns why a principal cannot begin another session now; nil if it can.
-func (ws *webSessions) room(principal string) error {
+// full returns why a principal cannot begin another session now; nil if it can.
+func (ws *webSessions) full(principal string) error {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	switch {

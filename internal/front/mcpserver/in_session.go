@@ -12,20 +12,20 @@ import (
 // inSession carries out a command of a session: in its turn, or beside the order of
 // the session if it is to run in the background from the start. request makes the
 // request for the session as it then is.
-func (s *Server) inSession(ctx context.Context, c *caller, m manner, request func(tipstaff.Session) tipstaff.Request) (course, error) {
+func (s *Server) inSession(ctx context.Context, c *caller, m runMode, request func(tipstaff.Session) tipstaff.Request) (callState, error) {
 	if err := c.in.await(ctx); err != nil {
-		return course{}, err
+		return callState{}, err
 	}
 	if m.background && m.yield == 0 {
 		member, err := s.opts.Sessions.Join(c.origin.Principal, c.session)
-		c.in.settle()
+		c.in.release()
 		if err != nil {
-			return course{}, err
+			return callState{}, err
 		}
 		return s.carryOut(ctx, c, request(member.Session), m, member, nil)
 	}
-	var out course
-	_, err := s.opts.Sessions.Execute(ctx, c.origin.Principal, c.session, c.in.settle,
+	var out callState
+	_, err := s.opts.Sessions.Execute(ctx, c.origin.Principal, c.session, c.in.release,
 		func(ctx context.Context, in tipstaff.Session, started func()) (r tipstaff.Result, err error) {
 			var member job.Member // none: the command ends with its turn
 			if m.stays() {

@@ -55,11 +55,11 @@ func Instructions(s Summary) string {
 		b.WriteString("terminal_* tools have an allowlist of their own: create a session, run commands in it, close it.\n")
 	}
 	b.WriteString("A refusal says which rule stood in the way and what to do instead; do not try to get around it.")
-	room := maxInstructions - len(first) - b.Len() - aroundNames
+	space := maxInstructions - len(first) - b.Len() - aroundNames
 	if s.Rules != nil && s.Listed {
-		room /= 2
+		space /= 2
 	}
-	return first + mayRun(s, min(room, maxNames)) + b.String()
+	return first + mayRun(s, min(space, maxNames)) + b.String()
 }
 
 // lasts says what keeps running after its call.
@@ -70,23 +70,23 @@ func lasts(s Summary) string {
 	return "Nothing keeps running after its command has ended."
 }
 
-// mayRun says which programs may run, in lists of about room bytes.
-func mayRun(s Summary, room int) string {
+// mayRun says which programs may run, in lists of about space bytes.
+func mayRun(s Summary, space int) string {
 	var b strings.Builder
 	if s.Rules != nil {
 		b.WriteString("Commands may run as far as the operator's policy says (* is any argument, at the end any further ones):\n")
-		b.WriteString(ruleLines(s.Rules, room))
+		b.WriteString(ruleLines(s.Rules, space))
 	}
 	switch {
 	case s.Rules != nil && (!s.Listed || s.AllAllowed):
 	case s.Rules != nil:
-		fmt.Fprintf(&b, "Of these, execute_command and execute_process may run: %s.\n", listed(s.Allowed, room))
+		fmt.Fprintf(&b, "Of these, execute_command and execute_process may run: %s.\n", listed(s.Allowed, space))
 	case s.AllAllowed:
 		b.WriteString("execute_command and execute_process may run any program.\n")
 	case len(s.Allowed) == 0:
 		b.WriteString("execute_command and execute_process may run nothing yet: the operator has not set ALLOWED_COMMANDS.\n")
 	default:
-		fmt.Fprintf(&b, "execute_command and execute_process may run: %s.\n", listed(s.Allowed, room))
+		fmt.Fprintf(&b, "execute_command and execute_process may run: %s.\n", listed(s.Allowed, space))
 	}
 	return b.String()
 }
@@ -108,10 +108,10 @@ func Allowed(names []string, any bool) string {
 }
 
 // listed joins as many names as fit, and counts the rest.
-func listed(names []string, room int) string {
+func listed(names []string, space int) string {
 	var b strings.Builder
 	for i, n := range names {
-		if b.Len()+len(n) > room {
+		if b.Len()+len(n) > space {
 			return fmt.Sprintf("%s and %d more", strings.TrimSuffix(b.String(), ", "), len(names)-i)
 		}
 		b.WriteString(n)
@@ -123,10 +123,10 @@ func listed(names []string, room int) string {
 }
 
 // ruleLines joins as many rules as fit, and counts the rest.
-func ruleLines(rules []string, room int) string {
+func ruleLines(rules []string, space int) string {
 	var b strings.Builder
 	for i, r := range rules {
-		if b.Len()+len(r) > room {
+		if b.Len()+len(r) > space {
 			fmt.Fprintf(&b, "- and %d more sets of programs\n", len(rules)-i)
 			break
 		}

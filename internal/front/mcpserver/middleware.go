@@ -102,7 +102,7 @@ func settleArrivals(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		p, ok := req.GetParams().(*mcp.CallToolParamsRaw)
 		if !ok || p.Name != terminalExecuteName && p.Name != executeShellName {
-			inboundOf(ctx).settle()
+			inboundOf(ctx).release()
 		}
 		return next(ctx, method, req)
 	}

@@ -17,7 +17,7 @@ import (
 type peer struct {
 	name     string // in the records of all its calls
 	front    string // "stdio" or "http"
-	arrivals *arrivals
+	arrivals *callOrders
 	listener listener
 	web      *webPeer // nil over stdio
 	// ending ends the calls of a client over stdio, when the server is told to end; nil
@@ -26,7 +26,7 @@ type peer struct {
 }
 
 func newStdioPeer(b *events.Bus) *peer {
-	p := &peer{name: rand.Text(), front: "stdio", arrivals: newArrivals()}
+	p := &peer{name: rand.Text(), front: "stdio", arrivals: newCallOrders()}
 	p.listener = listener{bus: b, name: p.name}
 	return p
 }
@@ -40,10 +40,10 @@ var local = authn.Principal{Name: "local", Scopes: authn.All()}
 type inbound struct {
 	peer      *peer
 	principal authn.Principal
-	arrival   arrival // 0: it needs no place in the order
-	number    uint64  // of the call on its peer
-	post      *post   // nil over stdio
-	refused   error   // why the call is refused before it is looked at; nil: it is not
+	arrival   callOrder // 0: it needs no place in the order
+	number    uint64    // of the call on its peer
+	post      *post     // nil over stdio
+	refused   error     // why the call is refused before it is looked at; nil: it is not
 }
 
 // inboundName is the key under which the library carries an inbound from the
@@ -83,11 +83,11 @@ func inboundOf(ctx context.Context) *inbound {
 // callName returns the name of a call in the record.
 func (in *inbound) callName() string { return in.peer.name + "/" + strconv.FormatUint(in.number, 10) }
 
-// settle says that the call has its place among the calls of its connection, or
+// release says that the call has its place among the calls of its connection, or
 // needs none.
-func (in *inbound) settle() {
+func (in *inbound) release() {
 	if in.arrival > 0 {
-		in.peer.arrivals.settle(in.arrival)
+		in.peer.arrivals.release(in.arrival)
 	}
 }
 

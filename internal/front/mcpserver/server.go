@@ -62,13 +62,13 @@ type Options struct {
 	Redactor *redact.Redactor
 	// Elsewhere carries out the calls on other machines; nil: here. With it,
 	// Sessions, Jobs, Outputs and Shell are not used.
-	Elsewhere *Elsewhere
+	Remote *Remote
 	// Self is the address by which gateways have chosen this machine; "": calls come
 	// from clients.
 	Self string
 	// Places is how many calls of one caller that run something are carried out at
 	// once; the others wait. 0: UsualPlaces.
-	Places int
+	Capacity int
 	// Extension is nil except in tests.
 	Extension *Extension
 }
@@ -89,8 +89,8 @@ type Server struct {
 // NewServer returns a server with its tools.
 func NewServer(o Options) *Server {
 	s := &Server{opts: o, offers: o.offers()}
-	if s.exec = newHere(s); o.Elsewhere != nil {
-		s.exec = away{s, o.Elsewhere}
+	if s.exec = newLocalExecutor(s); o.Remote != nil {
+		s.exec = remoteExecutor{s, o.Remote}
 	}
 	with := o.Extension.adjust(&mcp.ServerOptions{
 		Logger:       slog.New(slog.DiscardHandler), // the library logs every connection as an error
@@ -116,7 +116,7 @@ func NewServer(o Options) *Server {
 	return s
 }
 
-func (s *Server) places() int { return cmp.Or(s.opts.Places, UsualPlaces) }
+func (s *Server) places() int { return cmp.Or(s.opts.Capacity, UsualCapacity) }
 
 // ServeStdio serves one client until the client closes its end or ctx is done.
 // Commands of the connection that still run then are ended, also those in the

@@ -40,15 +40,15 @@ type stdio struct {
 // them to finish.
 func (t *stdio) Connect(ctx context.Context) (mcp.Connection, error) {
 	c := &stdioConn{
-		in:       t.in,
-		lines:    make(chan line),
-		closed:   make(chan struct{}),
-		changed:  make(chan struct{}, 1),
-		out:      newOutbox(t.out),
-		inFlight: map[jsonrpc.ID]*call{},
-		room:     room{places: t.places},
-		peer:     t.peer,
-		left:     t.left,
+		in:        t.in,
+		lines:     make(chan line),
+		closed:    make(chan struct{}),
+		changed:   make(chan struct{}, 1),
+		out:       newOutbox(t.out),
+		inFlight:  map[jsonrpc.ID]*call{},
+		admission: admission{capacity: t.places},
+		peer:      t.peer,
+		left:      t.left,
 	}
 	context.AfterFunc(ctx, func() { _ = c.Close() })
 	if t.end != nil {
@@ -71,8 +71,8 @@ type stdioConn struct {
 	closeOnce sync.Once
 	closed    chan struct{}
 
-	changed chan struct{} // has an element when Read has something to look at
-	room    room          // of the calls that run something
+	changed   chan struct{} // has an element when Read has something to look at
+	admission admission     // of the calls that run something
 
 	peer    *peer
 	left    func()
@@ -90,9 +90,9 @@ type stdioConn struct {
 // call is a request that has not been answered.
 type call struct {
 	method    string
-	arrival   arrival
+	arrival   callOrder
 	inbound   *inbound
-	stay      *stay // nil: it needs no place
+	ticket    *ticket // nil: it needs no admission
 	cancelled bool
 	batch     *batch // nil outside of one
 }
@@ -266,7 +266,7 @@ func (c *stdioConn) accept(data []byte) {
 // take hands a message out, or lets it wait for its place.
 func (c *stdioConn) take(msg jsonrpc.Message) {
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
-		c.place(req)
+		c.admit(req)
 		return
 	}
 	c.hand(msg)
@@ -336,7 +336,7 @@ func (c *stdioConn) noteCancelled(req *jsonrpc.Request) {
 		cl.cancelled = true
 	}
 	c.mu.Unlock()
-	if cl == nil || cl.stay == nil || !cl.stay.withdraw() {
+	if cl == nil || cl.ticket == nil || !cl.ticket.withdraw() {
 		return
 	}
 	c.mu.Lock()
@@ -361,7 +361,7 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if cl == nil {
 		return c.send(resp)
 	}
-	defer c.peer.arrivals.settle(cl.arrival)
+	defer c.peer.arrivals.release(cl.arrival)
 	resp = withCode(resp)
 	switch {
 	case cl.batch != nil:
@@ -375,8 +375,8 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 // answered removes a call from those in flight, and gives its place to the next.
 func (c *stdioConn) answered(resp *jsonrpc.Response) *call {
 	cl := c.unnote(resp)
-	if cl != nil && cl.stay != nil {
-		cl.stay.leave()
+	if cl != nil && cl.ticket != nil {
+		cl.ticket.leave()
 	}
 	return cl
 }

@@ -185,16 +185,16 @@ func TestABatchIsAnsweredTogetherWhereTheProtocolHasBatches(t *testing.T) {
 }
 
 func TestArrivalsAreTakenInTheirOrder(t *testing.T) {
-	a := newArrivals()
+	a := newCallOrders()
 	const n = 200
-	var order []arrival
+	var order []callOrder
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for range n {
 		x := a.next()
 		all.Go(func() {
 			if x%3 != 0 { // needs no place in the order
-				a.settle(x)
+				a.release(x)
 				return
 			}
 			if err := a.await(t.Context(), x); err != nil {
@@ -203,13 +203,13 @@ func TestArrivalsAreTakenInTheirOrder(t *testing.T) {
 			mu.Lock()
 			order = append(order, x)
 			mu.Unlock()
-			a.settle(x)
-			a.settle(x)
+			a.release(x)
+			a.release(x)
 		})
 	}
 	all.Wait()
 	for i := range order {
-		if order[i] != arrival(3*(i+1)) {
+		if order[i] != callOrder(3*(i+1)) {
 			t.Fatalf("order %v", order)
 		}
 	}

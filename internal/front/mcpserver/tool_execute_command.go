@@ -25,7 +25,7 @@ Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
 	refuse:  refuseText,
 	request: commandRequest,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
-		return s.execute(ctx, c, commandRequest(c, a), mannerOf(a))
+		return s.execute(ctx, c, commandRequest(c, a), runModeOf(a))
 	},
 }
 
@@ -54,7 +54,7 @@ func executeRequest(c *caller, a arguments, name tipstaff.Tool) tipstaff.Request
 }
 
 // execute hands a request to the monitor and answers with the outcome.
-func (s *Server) execute(ctx context.Context, c *caller, req tipstaff.Request, m manner) (*mcp.CallToolResult, error) {
+func (s *Server) execute(ctx context.Context, c *caller, req tipstaff.Request, m runMode) (*mcp.CallToolResult, error) {
 	out, err := s.carryOut(ctx, c, req, m, nil, nil)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ Example: {"file": "python3", "args": ["-c", "print('a b')"], "timeout_ms": 5000}
 	refuse:  refuseText,
 	request: processRequest,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
-		return s.execute(ctx, c, processRequest(c, a), mannerOf(a))
+		return s.execute(ctx, c, processRequest(c, a), runModeOf(a))
 	},
 }
 

@@ -30,13 +30,13 @@ Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000
 			return nil, invalid("script", "Argument %q is empty.", "script")
 		}
 		if _, in := a.given(shellSession.name); !in {
-			c.in.settle()
-			return s.execute(ctx, c, req, mannerOf(a))
+			c.in.release()
+			return s.execute(ctx, c, req, runModeOf(a))
 		}
 		if req.DirGiven {
 			return nil, invalid("cwd", "Arguments %q and %q exclude each other: a session has its own directory, which the script changes with cd.", "cwd", shellSession.name)
 		}
-		return s.executeInSession(ctx, c, req, mannerOf(a))
+		return s.executeInSession(ctx, c, req, runModeOf(a))
 	},
 }
 
@@ -59,7 +59,7 @@ func withoutSession(params []parameter) []parameter {
 
 // executeInSession runs a script when its session's turn comes, or beside its order
 // in the background. What such a script changes, the session does not keep.
-func (s *Server) executeInSession(ctx context.Context, c *caller, req tipstaff.Request, m manner) (*mcp.CallToolResult, error) {
+func (s *Server) executeInSession(ctx context.Context, c *caller, req tipstaff.Request, m runMode) (*mcp.CallToolResult, error) {
 	if err := terminalExecute.permit(c.in.principal); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		return terminalRequest(c, tipstaff.Session{ID: c.session}, a)
 	},
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
-		out, err := s.inSession(ctx, c, mannerOf(a), func(in tipstaff.Session) tipstaff.Request { return terminalRequest(c, in, a) })
+		out, err := s.inSession(ctx, c, runModeOf(a), func(in tipstaff.Session) tipstaff.Request { return terminalRequest(c, in, a) })
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"tipstaff/internal/atomicfile"
 )
 
 // maxFile bounds a client's file. Claude Code keeps much else in its own.
@@ -104,7 +106,7 @@ func (f file) same() bool {
 
 // write replaces the file by a text, all at once, with the old one's mode, owner
 // and group. A file that somebody has changed since it was read is left alone.
-func (f file) write(text string) (err error) {
+func (f file) write(text string) error {
 	dir := filepath.Dir(f.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return refuse("Make the directory yourself, then try again.", "the directory for %s cannot be made: %v", f.path, err)
@@ -113,30 +115,36 @@ func (f file) write(text string) (err error) {
 	if f.info != nil {
 		mode = f.info.Mode().Perm()
 	}
-	temp, err := os.CreateTemp(dir, ".tipstaff-*")
-	if err != nil {
-		return refuse("Make the directory writable for you, or paste the entry there yourself.", "beside %s no file can be made: %v", f.path, err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp.Name())
+	o := atomicfile.Options{Mode: mode, Check: func() error {
+		if f.same() {
+			return nil
 		}
-	}()
-	_, err = temp.WriteString(text)
-	if err == nil && f.info != nil {
-		err = f.giveOwner(temp)
-	}
-	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
-	if err != nil {
-		return refuse("See that there is room, then try again.", "%s cannot be written: %v", temp.Name(), err)
-	}
-	if !f.same() {
 		return refuse("Close the client and try again.", "%s was changed by another program meanwhile", f.path)
+	}}
+	if f.info != nil {
+		o.Own = f.giveOwner
 	}
-	if err = os.Rename(temp.Name(), f.path); err != nil {
-		return refuse("Paste the entry there yourself.", "%s cannot be replaced: %v", f.path, err)
+	return f.explain(atomicfile.Replace(f.path, strings.NewReader(text), o))
+}
+
+// explain says what a person can do about a file that could not be replaced.
+func (f file) explain(err error) error {
+	var failed *atomicfile.Error
+	if !errors.As(err, &failed) {
+		return err
 	}
-	return nil
+	switch failed.Step {
+	case atomicfile.Make:
+		return refuse("Make the directory writable for you, or paste the entry there yourself.", "beside %s no file can be made: %v", f.path, failed.Err)
+	case atomicfile.Write, atomicfile.Sync:
+		return refuse("See that there is room, then try again.", "%s cannot be written: %v", f.path, failed.Err)
+	case atomicfile.Check:
+		return failed.Err
+	case atomicfile.Name:
+		return refuse("Paste the entry there yourself.", "%s cannot be replaced: %v", f.path, failed.Err)
+	default: // it is there
+		return err
+	}
 }
 
 // A backup is what a file was before a change, beside it: its name says when,

@@ -1,6 +1,7 @@
 package freeze
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tipstaff/internal/atomicfile"
 	"tipstaff/internal/flock"
 )
 
@@ -154,21 +156,8 @@ func write(dir string, all []Entry) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".frozen-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // of a file that has been renamed, this finds none
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, ownAs(f, dir), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), pathIn(dir)); err != nil {
-		return err
-	}
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync() // where directories can be synced
-		_ = d.Close()
-	}
-	return nil
+	return atomicfile.Replace(pathIn(dir), bytes.NewReader(append(data, '\n')), atomicfile.Options{
+		Mode: 0o600,
+		Own:  func(f *os.File) error { return ownAs(f, dir) },
+	})
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"tipstaff/internal/atomicfile"
+
 	"tipstaff"
 )
 
@@ -89,7 +91,7 @@ func TestABookFollowsTheFile(t *testing.T) {
 	if _, err := Remove(dir, Target{Agent: "a"}, func(Entry) error { return nil }); !errors.Is(err, ErrNotFrozen) {
 		t.Error(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, ".frozen-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, atomicfile.Prefix+"*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 }

@@ -10,32 +10,32 @@ import (
 // therefore numbers calls as they arrive, and a call that needs a place in the
 // order waits until every earlier call has its place or needs none.
 
-// arrival is the number of a call on its connection; 0 means no number.
-type arrival uint64
+// callOrder is the number of a call on its connection; 0 means no number.
+type callOrder uint64
 
-// arrivals counts the calls of one connection.
-type arrivals struct {
+// callOrders counts the calls of one connection.
+type callOrders struct {
 	mu      sync.Mutex
-	last    arrival
-	settled map[arrival]bool // those settled before an earlier one
-	low     arrival          // everything up to here is settled
-	moved   chan struct{}    // closed when low grows
+	last    callOrder
+	settled map[callOrder]bool // those settled before an earlier one
+	low     callOrder          // everything up to here is settled
+	moved   chan struct{}      // closed when low grows
 }
 
-func newArrivals() *arrivals {
-	return &arrivals{settled: map[arrival]bool{}, moved: make(chan struct{})}
+func newCallOrders() *callOrders {
+	return &callOrders{settled: map[callOrder]bool{}, moved: make(chan struct{})}
 }
 
-func (a *arrivals) next() arrival {
+func (a *callOrders) next() callOrder {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.last++
 	return a.last
 }
 
-// settle marks a call as having its place or needing none. It may be called
+// release marks a call as having its place or needing none. It may be called
 // twice.
-func (a *arrivals) settle(x arrival) {
+func (a *callOrders) release(x callOrder) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if x <= a.low {
@@ -54,7 +54,7 @@ func (a *arrivals) settle(x arrival) {
 }
 
 // await waits until every earlier call is settled.
-func (a *arrivals) await(ctx context.Context, x arrival) error {
+func (a *callOrders) await(ctx context.Context, x callOrder) error {
 	for x > 0 {
 		a.mu.Lock()
 		turn, moved := a.low >= x-1, a.moved

@@ -17,8 +17,8 @@ import (
 	"tipstaff/internal/run"
 )
 
-// Elsewhere is what carries out calls on other machines.
-type Elsewhere struct {
+// Remote is what carries out calls on other machines.
+type Remote struct {
 	Offers  Offers
 	Carrier rpc.Carrier
 	Gate    Gate
@@ -34,14 +34,14 @@ type Gate interface {
 	Permit(ctx context.Context, req tipstaff.Request, live run.Live) (again func(), err error)
 }
 
-// away carries out calls on other machines.
-type away struct {
+// remoteExecutor carries out calls on other machines.
+type remoteExecutor struct {
 	s  *Server
-	to *Elsewhere
+	to *Remote
 }
 
-// crossing is what the front half of a call tells the other half.
-type crossing struct {
+// callEnvelope is what the front half of a call tells the other half.
+type callEnvelope struct {
 	Front       string        `json:"front"`
 	Client      string        `json:"client,omitempty"`
 	Call        string        `json:"call,omitempty"`
@@ -67,8 +67,8 @@ type crossingForm struct {
 	Yields string `json:"yields,omitempty"`
 }
 
-func (e away) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp.CallToolResult, error) {
-	c.in.settle()
+func (e remoteExecutor) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp.CallToolResult, error) {
+	c.in.release()
 	again, err := e.permit(ctx, t, c, a)
 	if err != nil {
 		c.judged = true
@@ -96,9 +96,9 @@ func (c *caller) crosses(t tool, a arguments, asks bool) (rpc.Call, error) {
 	id, given := callID(t, a)
 	call := rpc.Call{
 		ID: id, Given: given, Tool: t.name, Principal: c.origin.Principal, Target: target(t, c, a),
-		Stays: mannerOf(a).stays(), Reads: t.readOnly, Opens: t.name == terminalCreate.name, Labels: a.labels(), Arguments: c.raw,
+		Stays: runModeOf(a).stays(), Reads: t.readOnly, Opens: t.name == terminalCreate.name, Labels: a.labels(), Arguments: c.raw,
 	}
-	f := crossing{
+	f := callEnvelope{
 		Front: c.origin.Front, Client: c.origin.Client, Call: c.origin.Call,
 		TraceParent: c.origin.Trace.Parent(), TraceState: c.origin.Trace.State(),
 		Scopes: c.in.principal.Scopes, Form: crossingForm{c.form.bytes, c.form.raw, c.form.reads, c.form.yields},
@@ -113,7 +113,7 @@ func (c *caller) crosses(t tool, a arguments, asks bool) (rpc.Call, error) {
 }
 
 // permit asks the gateway's own policy.
-func (e away) permit(ctx context.Context, t tool, c *caller, a arguments) (again func(), err error) {
+func (e remoteExecutor) permit(ctx context.Context, t tool, c *caller, a arguments) (again func(), err error) {
 	switch {
 	case t.request != nil:
 		return e.to.Gate.Permit(ctx, t.request(c, a), c.live(nil))

@@ -8,7 +8,7 @@ import (
 // each message that it is handed a goroutine and more.
 
 // mostOpen is how many calls may be unanswered before no more lines are read.
-func (c *stdioConn) mostOpen() int { return 2 * (c.room.places + mostWaiting) }
+func (c *stdioConn) mostOpen() int { return 2 * (c.admission.capacity + mostWaiting) }
 
 // runs reports whether a message is a call of a tool that runs something.
 func runs(req *jsonrpc.Request) bool {
@@ -19,20 +19,20 @@ func runs(req *jsonrpc.Request) bool {
 	return known && t.runs()
 }
 
-// place gives a call a place among those that are carried out, lets it wait for one, or
+// admit lets a call be carried out, lets it wait, or
 // has it refused.
-func (c *stdioConn) place(req *jsonrpc.Request) {
+func (c *stdioConn) admit(req *jsonrpc.Request) {
 	if !runs(req) {
 		c.hand(req)
 		return
 	}
-	s, ok := c.room.enter(len(req.Params), func() { c.hand(req) })
+	s, ok := c.admission.enter(len(req.Params), func() { c.hand(req) })
 	c.mu.Lock()
 	cl := c.inFlight[req.ID] // it is not answered before this goroutine hands it out
-	cl.stay = s
+	cl.ticket = s
 	c.mu.Unlock()
 	if !ok {
-		cl.inbound.refused = noRoom(c.room.places)
+		cl.inbound.refused = callsExhausted(c.admission.capacity)
 		c.hand(req)
 	}
 }
@@ -75,7 +75,7 @@ func (c *stdioConn) ready() jsonrpc.Message {
 func (c *stdioConn) forget(id jsonrpc.ID, cl *call) {
 	resp := &jsonrpc.Response{ID: id}
 	c.answered(resp)
-	defer c.peer.arrivals.settle(cl.arrival)
+	defer c.peer.arrivals.release(cl.arrival)
 	if cl.batch != nil {
 		_ = cl.batch.answer(c, resp, true) // the end of Read tells it too
 	}

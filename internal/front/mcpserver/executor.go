@@ -14,11 +14,10 @@ import (
 	"tipstaff/internal/policy/approval"
 )
 
-// The seam. Above it is what belongs to a connection: who asks, what that caller
-// may do, the arguments, the form of the answer, signs of life, questions to the
-// person at the client. Below it is what belongs to a machine: sessions, commands
-// by their ids, kept output, the road. What is above does not know where the other
-// half is.
+// An executor divides the server in two. The front half belongs to a connection: who asks,
+// what that caller may do, the arguments, the form of the answer, progress, questions to
+// the person at the client. The other half belongs to a machine: sessions, commands by
+// their ids, kept output, the monitor. The front half does not know which machine that is.
 
 // executor carries out calls that the front has let through. An error means that
 // nothing was started.
@@ -38,8 +37,8 @@ type Offers struct {
 
 // offers are those of the machine that carries out the calls.
 func (o Options) offers() Offers {
-	if o.Elsewhere != nil {
-		return o.Elsewhere.Offers
+	if o.Remote != nil {
+		return o.Remote.Offers
 	}
 	return Offers{Sessions: o.Sessions != nil, Shell: o.Shell, Jobs: o.Jobs != nil, Stays: o.Jobs.Takes(), Outputs: o.Outputs != nil, Fleet: o.Self != ""}
 }
@@ -73,8 +72,8 @@ func ofOneMachine(params []parameter) []parameter {
 	return params
 }
 
-// here carries out calls in this process.
-type here struct {
+// localExecutor carries out calls in this process.
+type localExecutor struct {
 	s    *Server
 	book *idempotency.Book[*mcp.CallToolResult]
 }
@@ -87,8 +86,8 @@ const (
 	callersGrace = 5 * time.Second
 )
 
-func newHere(s *Server) here {
-	return here{s: s, book: idempotency.NewBook(idempotency.Options[*mcp.CallToolResult]{
+func newLocalExecutor(s *Server) localExecutor {
+	return localExecutor{s: s, book: idempotency.NewBook(idempotency.Options[*mcp.CallToolResult]{
 		Kept: callKept, OwnMax: ownCallIDs, Bytes: answersKept, Size: answerSize, Grace: callersGrace,
 	})}
 }
@@ -117,7 +116,7 @@ func (s *Server) countCall(c *caller) (leave func()) {
 	return s.opts.Jobs.Call(c.owner())
 }
 
-func (h here) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp.CallToolResult, error) {
+func (h localExecutor) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp.CallToolResult, error) {
 	if over := h.s.countCall(c); over != nil {
 		defer over()
 	}
@@ -128,7 +127,7 @@ func (h here) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp
 	first := *c // the call may outlive this caller
 	e, joined, err := h.book.Enter(ctx, idempotency.Call[*mcp.CallToolResult]{
 		Key:    idempotency.Key{Owner: c.origin.Owner(), ID: id},
-		Digest: idempotency.DigestOf(t.name, c.raw), Stays: mannerOf(a).stays(),
+		Digest: idempotency.DigestOf(t.name, c.raw), Stays: runModeOf(a).stays(),
 		Run: func(ctx context.Context, _ *idempotency.Entry[*mcp.CallToolResult]) (*mcp.CallToolResult, error) {
 			res, err := t.call(ctx, h.s, &first, a)
 			return res, later(err)
@@ -139,7 +138,7 @@ func (h here) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp
 	}
 	c.judged = true // by the monitor, for the call that came first
 	if joined {
-		c.in.settle()
+		c.in.release()
 	}
 	res, err := e.Wait(ctx, c.leaving())
 	if errors.Is(err, approval.ErrLater) && joined {

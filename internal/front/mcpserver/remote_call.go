@@ -23,7 +23,7 @@ import (
 // arguments are checked as if the caller had come here, and the road decides. It
 // implements [rpc.Carrier].
 func (s *Server) Carry(ctx context.Context, call rpc.Call, at rpc.Caller) ([]byte, error) {
-	var f crossing
+	var f callEnvelope
 	if err := json.Unmarshal(call.Front, &f); err != nil {
 		return nil, fmt.Errorf("cannot read what the gateway %s says of a call: %w", call.Gateway, err)
 	}
@@ -38,8 +38,8 @@ func (s *Server) Carry(ctx context.Context, call rpc.Call, at rpc.Caller) ([]byt
 			Hint: "The operator has to give gateways and runners the same settings of terminals, scripts and the background.",
 		}
 	}
-	c := cameOver(call, f)
-	told := &teller{p: newProgress(nil, nil, s.opts.Redactor), at: at}
+	c := remoteCaller(call, f)
+	told := &progressRelay{p: newProgress(nil, nil, s.opts.Redactor), at: at}
 	c.progress = told
 	c.asking = &asking{progress: told}
 	c.asking.elsewhere = c.asking.over(f, at)
@@ -59,7 +59,7 @@ func (s *Server) Carry(ctx context.Context, call rpc.Call, at rpc.Caller) ([]byt
 		},
 		func(a arguments) (_ func(), err error) {
 			if res, err = t.call(ctx, s, c, a); errors.Is(err, approval.ErrLater) {
-				asked, err = handOver(c.asking.handed, s.opts.Self), nil
+				asked, err = handOver(c.asking.pending, s.opts.Self), nil
 			}
 			return nil, err
 		})
@@ -72,8 +72,8 @@ func (s *Server) Carry(ctx context.Context, call rpc.Call, at rpc.Caller) ([]byt
 	return json.Marshal(res)
 }
 
-// cameOver is the caller of a call that came over a gateway.
-func cameOver(call rpc.Call, f crossing) *caller {
+// remoteCaller is the caller of a call that came over a gateway.
+func remoteCaller(call rpc.Call, f callEnvelope) *caller {
 	p := &peer{name: call.Gateway, front: f.Front, web: &webPeer{principal: call.Principal}}
 	c := &caller{
 		in:   &inbound{peer: p, principal: authn.Principal{Name: call.Principal, Scopes: f.Scopes}},
@@ -91,12 +91,12 @@ func cameOver(call rpc.Call, f crossing) *caller {
 }
 
 // over asks the person at the client of a gateway; nil if there is none.
-func (a *asking) over(f crossing, at rpc.Caller) approval.Ask {
+func (a *asking) over(f callEnvelope, at rpc.Caller) approval.Ask {
 	switch {
 	case f.Asks:
 	case f.Hands:
 		return func(_ context.Context, q policy.Question) (policy.Answer, error) {
-			a.handed = q
+			a.pending = q
 			return policy.Answer{}, approval.ErrLater
 		}
 	default:
@@ -124,8 +124,8 @@ func (a *asking) over(f crossing, at rpc.Caller) approval.Ask {
 // time cost nothing.
 const tellEvery = 250 * time.Millisecond
 
-// teller tells a caller elsewhere how it goes with a call.
-type teller struct {
+// progressRelay tells a caller elsewhere how it goes with a call.
+type progressRelay struct {
 	p  *progress
 	at rpc.Caller
 
@@ -135,12 +135,12 @@ type teller struct {
 	over  bool
 }
 
-func (t *teller) heard() (stdout, stderr func([]byte)) { return t.p.heard() }
+func (t *progressRelay) heard() (stdout, stderr func([]byte)) { return t.p.heard() }
 
-func (t *teller) now(phase string) { t.p.now(phase) }
+func (t *progressRelay) now(phase string) { t.p.now(phase) }
 
 // begin begins to tell, until stop is called.
-func (t *teller) begin() (stop func()) {
+func (t *progressRelay) begin() (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer = time.AfterFunc(tellEvery, t.tell)
@@ -152,7 +152,7 @@ func (t *teller) begin() (stop func()) {
 	}
 }
 
-func (t *teller) tell() {
+func (t *progressRelay) tell() {
 	now := t.p.elsewhere()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -182,4 +182,4 @@ func (p *progress) elsewhere() rpc.Progress {
 	return now
 }
 
-func (t *teller) watch(j *job.Job) { t.p.watch(j) }
+func (t *progressRelay) watch(j *job.Job) { t.p.watch(j) }

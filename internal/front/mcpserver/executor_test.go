@@ -71,7 +71,7 @@ func sides(t *testing.T, try func(t *testing.T, l *lasting, o Options)) {
 		g := &gatewayRoad{}
 		try(t, l, Options{
 			Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions,
-			Elsewhere: &Elsewhere{Offers: back.offers, Carrier: asIs{back}, Gate: g},
+			Remote: &Remote{Offers: back.offers, Carrier: asIs{back}, Gate: g},
 		})
 	})
 }
@@ -181,7 +181,7 @@ func TestAGatewayDecidesBeforeItSendsAndLeavesTheRecordToTheRunner(t *testing.T)
 	g := &gatewayRoad{refuses: "secret"}
 	cs := connect(t, Options{
 		Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions,
-		Elsewhere: &Elsewhere{Offers: back.offers, Carrier: asIs{back}, Gate: g},
+		Remote: &Remote{Offers: back.offers, Carrier: asIs{back}, Gate: g},
 	})
 	if text, failed := calling(t, cs, "execute_command", map[string]any{"command": "cat secret"}); !failed || !strings.Contains(text, "The gateway refuses it.") || l.n != 0 {
 		t.Errorf("%s, %d commands", text, l.n)
@@ -223,7 +223,7 @@ func TestAPersonAtTheClientOfAGatewayIsAskedByTheRunner(t *testing.T) {
 	g := &gatewayRoad{}
 	front := Options{
 		Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Approvals: &Approvals{},
-		Elsewhere: &Elsewhere{Offers: back.offers, Carrier: asIs{back}, Gate: g},
+		Remote: &Remote{Offers: back.offers, Carrier: asIs{back}, Gate: g},
 	}
 	say, hear, _ := lines(t, front)
 	say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{}}},"clientInfo":{"name":"t","version":"1"}}}`)
@@ -315,7 +315,7 @@ func TestASessionChoosesItsRunnerByLabelsOnlyWhereThereAreRunners(t *testing.T) 
 	g := &gatewayRoad{}
 	offers := back.offers
 	offers.Fleet = true
-	gate := connect(t, Options{Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Elsewhere: &Elsewhere{Offers: offers, Carrier: n, Gate: g}})
+	gate := connect(t, Options{Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Remote: &Remote{Offers: offers, Carrier: n, Gate: g}})
 	if text, failed := calling(t, gate, "terminal_create_session", create); failed {
 		t.Fatal(text)
 	}
@@ -357,7 +357,7 @@ func TestARunnerThatAsksWhereNobodyCanBeAskedGetsNoQuestionThrough(t *testing.T)
 	g := &gatewayRoad{}
 	cs := connect(t, Options{
 		Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Approvals: &Approvals{},
-		Elsewhere: &Elsewhere{Offers: Offers{Sessions: true}, Carrier: asksAll{}, Gate: g},
+		Remote: &Remote{Offers: Offers{Sessions: true}, Carrier: asksAll{}, Gate: g},
 	})
 	for tool, args := range map[string]map[string]any{
 		"execute_command": {"command": "x"}, "terminal_create_session": {"taskId": "T", "agentId": "a"},

@@ -17,41 +17,41 @@ import (
 // that a caller can always end what it has started.
 const (
 	// UsualPlaces is how many calls are carried out at once if Options say nothing.
-	UsualPlaces  = 256
-	mostWaiting  = 8192     // calls that wait to be
-	waitingBytes = 32 << 20 // of their arguments
+	UsualCapacity = 256
+	mostWaiting   = 8192     // calls that wait to be
+	waitingBytes  = 32 << 20 // of their arguments
 )
 
-// room is where the calls of one caller get their places, in the order in which they
-// came. In a room without places every call waits.
-type room struct {
-	places int
+// admission bounds the calls of one caller that are carried out at once. They are admitted
+// in the order in which they came; with no capacity every call waits.
+type admission struct {
+	capacity int
 
 	mu      sync.Mutex
 	taken   int
-	waiting list.List // of *stay
+	waiting list.List // of *ticket
 	bytes   int       // of those that wait
 }
 
-// stay is one call in a room.
-type stay struct {
-	room  *room
+// ticket is one call that is admitted or waits to be.
+type ticket struct {
+	from  *admission
 	size  int
 	admit func()
 	at    *list.Element // nil unless it waits
-	has   bool          // it has a place
+	has   bool          // it is admitted
 }
 
-// enter gives a call of so many bytes a place, or lets it wait for one. It calls admit
-// once the call has its place, with the room locked: admit must not come back to it.
+// enter admits a call of so many bytes, or lets it wait. It calls admit once the call is
+// admitted, with the admission locked: admit must not come back to it.
 // False means that no more may wait; one may always.
-func (r *room) enter(size int, admit func()) (s *stay, ok bool) {
+func (r *admission) enter(size int, admit func()) (s *ticket, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.waiting.Len()
-	s = &stay{room: r, size: size, admit: admit}
+	s = &ticket{from: r, size: size, admit: admit}
 	switch {
-	case r.taken < r.places && n == 0:
+	case r.taken < r.capacity && n == 0:
 		s.take()
 	case n > 0 && (n >= mostWaiting || r.bytes+size > waitingBytes):
 		return nil, false
@@ -62,33 +62,33 @@ func (r *room) enter(size int, admit func()) (s *stay, ok bool) {
 	return s, true
 }
 
-func (s *stay) take() {
+func (s *ticket) take() {
 	s.has = true
-	s.room.taken++
+	s.from.taken++
 	s.admit()
 }
 
 // withdraw takes a call back that waits; false if it does not.
-func (s *stay) withdraw() bool {
-	r := s.room
+func (s *ticket) withdraw() bool {
+	r := s.from
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return s.stopsWaiting()
 }
 
-func (s *stay) stopsWaiting() bool {
+func (s *ticket) stopsWaiting() bool {
 	if s.at == nil {
 		return false
 	}
-	s.room.waiting.Remove(s.at)
-	s.room.bytes -= s.size
+	s.from.waiting.Remove(s.at)
+	s.from.bytes -= s.size
 	s.at = nil
 	return true
 }
 
-// leave ends a stay. A place goes to the call that has waited for the longest.
-func (s *stay) leave() {
-	r := s.room
+// leave ends the call. The one that has waited the longest is admitted.
+func (s *ticket) leave() {
+	r := s.from
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.stopsWaiting() || !s.has {
@@ -96,35 +96,34 @@ func (s *stay) leave() {
 	}
 	s.has = false
 	r.taken--
-	if first := r.waiting.Front(); first != nil && r.taken < r.places {
-		next := first.Value.(*stay) //nolint:errcheck // there is nothing else in the list
+	if first := r.waiting.Front(); first != nil && r.taken < r.capacity {
+		next := first.Value.(*ticket) //nolint:errcheck // there is nothing else in the list
 		next.stopsWaiting()
 		next.take()
 	}
 }
 
-// rooms are those of principals. A room is there while a call is in it.
-type rooms struct {
-	places int
+// byPrincipal holds an admission for each principal that has a call.
+type byPrincipal struct {
+	capacity int
 
 	mu sync.Mutex
-	of map[string]*sharedRoom
+	of map[string]*principalAdmission
 }
 
-type sharedRoom struct {
-	room
+type principalAdmission struct {
+	admission
 	calls int // that are in it
 }
 
-// wait returns when a call of a principal has its place, with the function that gives
-// it back. An error means that nothing may be carried out.
-func (r *rooms) wait(ctx context.Context, principal string, size int) (leave func(), err error) {
+// wait returns when a call of a principal is admitted, with the function that ends it. An error means that nothing may be carried out.
+func (r *byPrincipal) wait(ctx context.Context, principal string, size int) (leave func(), err error) {
 	own := r.join(principal)
 	turn := make(chan struct{})
 	s, ok := own.enter(size, func() { close(turn) })
 	if !ok {
 		r.part(principal, own)
-		return nil, noRoom(r.places)
+		return nil, callsExhausted(r.capacity)
 	}
 	leave = func() { s.leave(); r.part(principal, own) }
 	select {
@@ -136,14 +135,14 @@ func (r *rooms) wait(ctx context.Context, principal string, size int) (leave fun
 	}
 }
 
-func (r *rooms) join(principal string) *sharedRoom {
+func (r *byPrincipal) join(principal string) *principalAdmission {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	own := r.of[principal]
 	if own == nil {
-		own = &sharedRoom{room: room{places: r.places}}
+		own = &principalAdmission{admission: admission{capacity: r.capacity}}
 		if r.of == nil {
-			r.of = map[string]*sharedRoom{}
+			r.of = map[string]*principalAdmission{}
 		}
 		r.of[principal] = own
 	}
@@ -151,7 +150,7 @@ func (r *rooms) join(principal string) *sharedRoom {
 	return own
 }
 
-func (r *rooms) part(principal string, own *sharedRoom) {
+func (r *byPrincipal) part(principal string, own *principalAdmission) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if own.calls--; own.calls == 0 {
@@ -159,7 +158,7 @@ func (r *rooms) part(principal string, own *sharedRoom) {
 	}
 }
 
-func noRoom(places int) *tipstaff.Error {
+func callsExhausted(places int) *tipstaff.Error {
 	return &tipstaff.Error{
 		Code: tipstaff.Busy, Rule: "calls",
 		Msg:     fmt.Sprintf("%d of your calls are being carried out, and as many wait as may, so nothing of this one was started.", places),

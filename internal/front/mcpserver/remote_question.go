@@ -61,7 +61,7 @@ func (a *asking) takeOver(o tipstaff.Origin, err error) error {
 		return fmt.Errorf("cannot read a runner's question (%d bytes): %v", len(question), fault)
 	}
 	q.Origin = o // who is asked is known here
-	a.handed, a.by = q, runner
+	a.pending, a.by = q, runner
 	return approval.ErrLater
 }
 

@@ -14,9 +14,9 @@ import (
 )
 
 func TestARoomGivesItsPlacesInTheOrderOfArrival(t *testing.T) {
-	r := room{places: 2}
+	r := admission{capacity: 2}
 	var admitted []int
-	var stays []*stay
+	var stays []*ticket
 	for i := range 6 {
 		s, ok := r.enter(10, func() { admitted = append(admitted, i) })
 		if !ok {
@@ -55,7 +55,7 @@ func TestARoomGivesItsPlacesInTheOrderOfArrival(t *testing.T) {
 
 func TestARoomHasABound(t *testing.T) {
 	nothing := func() {}
-	r := room{places: 1}
+	r := admission{capacity: 1}
 	for i := range 1 + mostWaiting {
 		if _, ok := r.enter(1, nothing); !ok {
 			t.Fatalf("call %d was refused", i)
@@ -64,7 +64,7 @@ func TestARoomHasABound(t *testing.T) {
 	if _, ok := r.enter(1, nothing); ok {
 		t.Error("one more than may wait was let in")
 	}
-	r = room{places: 1}
+	r = admission{capacity: 1}
 	for i, c := range []struct {
 		size int
 		ok   bool
@@ -88,7 +88,7 @@ func naming() (o Options, begun, refused chan string) {
 		refused: func(_ tipstaff.Request, err error) { refused <- fmt.Sprint(tipstaff.AsError(err).Code, " ", err) },
 	}
 	o = r.options()
-	o.Road, o.Places = r, 1
+	o.Road, o.Capacity = r, 1
 	return o, begun, refused
 }
 
@@ -99,7 +99,7 @@ func numbered(id int) string {
 const cancellation = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`
 
 // TestOverStdioACallWaitsForItsPlaceAndWhatRunsNothingDoesNot: a caller all of whose
-// places are taken can still look after its commands and end them.
+// capacity are taken can still look after its commands and end them.
 func TestOverStdioACallWaitsForItsPlaceAndWhatRunsNothingDoesNot(t *testing.T) {
 	o, begun, _ := naming()
 	say, hear, _ := lines(t, o)
@@ -225,7 +225,7 @@ func TestOverHTTPEachPrincipalHasARoomOfItsOwn(t *testing.T) {
 // before its call is.
 func (w *web) inRoom(principal string, n int) {
 	w.t.Helper()
-	r := &w.handler.rooms
+	r := &w.handler.admissions
 	for limit := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		r.mu.Lock()
 		is := 0
