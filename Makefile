@@ -11,6 +11,8 @@ BENCH ?= .
 BENCHED ?= ./internal/testing/bench/... ./internal/audit ./internal/audit/query ./internal/policy ./internal/policy/decider ./internal/command/gitconfig
 # The machine as the table of BENCHMARKS.md names it; by default its processor.
 MACHINE ?=
+MODULE ?= example.org/me/tipstaff
+DIR ?=
 VM ?= arm64 amd64
 
 # The tools and their hundreds of modules have a go.mod apart from the
@@ -22,7 +24,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet cross staticcheck floors lines test lint tidy e2e typescript browser screenshots budgets opa deploy faults six conformance clients man dist dist-check escape contain vm bench bench-archive soak load fuzz cast two-minutes clean
+.PHONY: help check format modern vet cross staticcheck floors lines test lint tidy e2e typescript browser screenshots budgets opa deploy faults six conformance clients man dist dist-check escape contain vm bench bench-archive soak load fuzz cast two-minutes publish-as clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,7 +54,7 @@ staticcheck: ## staticcheck
 
 floors: ## imports go down, and what is dangerous has one owner
 	@$(GO) test -count=1 ./internal/testing/archtest
-	@cd tools && $(GO) vet ./lines ./benchtable && $(GO) test ./lines ./benchtable
+	@cd tools && $(GO) vet ./lines ./benchtable ./publishas && $(GO) test ./lines ./benchtable ./publishas
 
 lines: ## count the lines of Go that hold code, by group and package
 	@cd tools && $(GO) run ./lines ..
@@ -144,6 +146,9 @@ cast: ## record docs/first-two-minutes.cast anew
 
 two-minutes: ## from git clone to the first command of an agent, with empty caches, by the commands of docs/guide.md
 	bash .ci/two-minutes
+
+publish-as: ## copy the tree as MODULE (host/owner/tipstaff), build and test it, and install it by go install; DIR keeps the copy
+	@bash .ci/publish-as $(MODULE) $(DIR)
 
 clean: ## remove what was built (caches of Go and npm stay)
 	rm -rf .ci/vm/cache bin dist dist-man e2e/browser/node_modules e2e/ts/node_modules e2e/conformance/node_modules

@@ -60,13 +60,14 @@ func TestCheckFinds(t *testing.T) {
 
 func TestParsePlanRefuses(t *testing.T) {
 	for _, test := range []struct{ why, text, want string }{
-		{"a row above every section", "  a  does something", "floors.txt:1: the section \"\" is unknown; there are floor N, outside, owners and pure"},
-		{"a section that is misspelt", "onwers\n  os/exec  a  reason", "floors.txt:2: the section \"onwers\" is unknown; there are floor N, outside, owners and pure"},
+		{"a row above every section", "  a  does something", "floors.txt:1: the section \"\" is unknown; there are floor N, outside, owners, pure and groups"},
+		{"a section that is misspelt", "onwers\n  os/exec  a  reason", "floors.txt:2: the section \"onwers\" is unknown; there are floor N, outside, owners, pure and groups"},
 		{"a floor without a number", "floor one\n  a  does something", "floors.txt:2: the section \"floor one\" is not a floor with a number"},
 		{"a package that does nothing", "floor 1\n  a", "floors.txt:2: a package has two columns (path, what it does), this one has 1"},
 		{"a package in two places", "floor 1\n  a  one\nfloor 2\n  a  two", "floors.txt:4: a has a row already, in line 2"},
 		{"an owner without a reason", "floor 1\n  a  one\nowners\n  os/exec  a", "floors.txt:4: a row of owners has three columns (what, who, why), this one has 2"},
 		{"an owner that the plan does not know", "owners\n  os/exec  a  One road.", "floors.txt:2: the owner a is no package of the plan"},
+		{"a group without a purpose", "groups\n  internal/a", "floors.txt:2: a row of groups has two columns (folder, what it is for), this one has 1"},
 		{"an impurity without a reason", "pure\n  os", "floors.txt:2: a row of pure has two columns (what, why), this one has 1"},
 	} {
 		t.Run(test.why, func(t *testing.T) {

@@ -110,7 +110,7 @@ func (c *checker) inward(f *File, from Package, use Use) {
 // owned checks that dangerous and foreign packages are used only by their
 // owners.
 func (c *checker) owned(f *File, pkg Package, use Use) {
-	foreign := isForeign(use.Path)
+	foreign := c.foreign(use.Path)
 	named := false
 	for _, o := range c.plan.Owners {
 		if !o.matches(use) {
@@ -172,7 +172,7 @@ func (c *checker) modules(goMod string) {
 	}
 	for _, o := range c.plan.Owners {
 		for _, p := range o.Patterns {
-			if isForeign(p) && !slices.ContainsFunc(required, func(module string) bool { return within(p, module) }) {
+			if c.foreign(p) && !slices.ContainsFunc(required, func(module string) bool { return within(p, module) }) {
 				c.fault("floors.txt", o.Line, "modules", "%s has an owner, but go.mod requires no such module. Delete it from the row.", p)
 			}
 		}
@@ -197,10 +197,13 @@ func moduleName(goMod string) string {
 	return ""
 }
 
-// isForeign reports whether an import path is in another module: only the
-// standard library and this module have no dot in the first element. A pattern
-// such as os.Getenv has a dot, but only one element.
-func isForeign(path string) bool {
+// foreign reports whether an import path is in another module: of all others only the
+// standard library has no dot in the first element. A pattern such as os.Getenv has a
+// dot, but only one element.
+func (c *checker) foreign(path string) bool {
+	if path == c.module || strings.HasPrefix(path, c.module+"/") {
+		return false
+	}
 	first, _, more := strings.Cut(path, "/")
 	return more && strings.Contains(first, ".")
 }

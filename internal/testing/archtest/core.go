@@ -114,7 +114,7 @@ func (c *checker) coreImport(core *Core, f *File, imported string, line int) {
 	allowed := slices.ContainsFunc(core.Modules, func(o Owner) bool {
 		return o.matches(Use{Path: imported}) && (slices.Contains(o.By, "any") || slices.Contains(o.By, pkg))
 	})
-	if isForeign(imported) && !allowed {
+	if c.foreign(imported) && !allowed {
 		c.fault(f.Path, line, "core", "%s is in the trusted core or supports it, and imports %s. Do without that module, or add a row to the section modules of core.txt with a reason.", pkg, imported)
 	}
 }

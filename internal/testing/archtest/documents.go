@@ -2,6 +2,8 @@ package archtest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -29,4 +31,58 @@ func CoreTable(core *Core) string {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", row.Path, row.Does)
 	}
 	return b.String()
+}
+
+// GroupList shows each package of the plan, in its group. It reports groups of more than
+// one package that have no row.
+func GroupList(plan *Plan) (text string, missing []string) {
+	members := map[string][]Package{}
+	for _, pkg := range plan.Packages {
+		if !pkg.Later {
+			folder := folderOf(pkg.Path)
+			members[folder] = append(members[folder], pkg)
+		}
+	}
+	var b strings.Builder
+	for _, folder := range slices.Sorted(maps.Keys(members)) {
+		does := ""
+		if i := slices.IndexFunc(plan.Groups, func(r Row) bool { return r.Path == folder }); i >= 0 {
+			does = plan.Groups[i].Does
+		} else if len(members[folder]) == 1 {
+			does, _, _ = strings.Cut(members[folder][0].Does, ";")
+		} else {
+			missing = append(missing, folder)
+		}
+		fmt.Fprintf(&b, "- `%s`: %s", folder, does)
+		if names := namesIn(folder, members[folder]); len(names) > 0 {
+			fmt.Fprintf(&b, " (%s)", strings.Join(names, ", "))
+		}
+		b.WriteString("\n")
+	}
+	return b.String(), missing
+}
+
+// folderOf is the folder that a package is listed in: the group below internal, the
+// folder of the tests, or the package itself.
+func folderOf(pkg string) string {
+	if group := groupOf(pkg); group != "" {
+		return "internal/" + group
+	}
+	if strings.HasPrefix(pkg, "e2e/") {
+		return "e2e"
+	}
+	return pkg
+}
+
+// namesIn returns the packages of a folder, named from there. The folder itself, where it
+// is a package, needs no name.
+func namesIn(folder string, packages []Package) []string {
+	var names []string
+	for _, pkg := range packages {
+		if name, below := strings.CutPrefix(pkg.Path, folder+"/"); below {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

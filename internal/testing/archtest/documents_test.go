@@ -51,6 +51,21 @@ func TestPackagesThatStopAttacksExist(t *testing.T) {
 	}
 }
 
+func TestArchitectureListsThePackages(t *testing.T) {
+	text, missing := GroupList(parse(t, "internal/testing/archtest/floors.txt", ParsePlan))
+	for _, group := range missing {
+		t.Errorf("%s has several packages and no row in the section groups of floors.txt. Say what they are for.", group)
+	}
+	compareSection(t, "ARCHITECTURE.md", "groups", text)
+}
+
+// A page that grows is not read by the person who needs it.
+func TestArchitectureIsReadInTenMinutes(t *testing.T) {
+	if n := len(strings.Fields(readText(t, "ARCHITECTURE.md"))); n > 2500 {
+		t.Errorf("ARCHITECTURE.md has %d words; the most are 2500. Move what is true of one package to its comment.", n)
+	}
+}
+
 func TestArchitectureHasTheGlossary(t *testing.T) {
 	const name = "internal/testing/archtest/words.txt"
 	if *update {

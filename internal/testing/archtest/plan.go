@@ -16,6 +16,7 @@ type Plan struct {
 	Packages []Package
 	Owners   []Owner // who may use what
 	Impure   []Owner // what pure packages must not use; the rows have no owners
+	Groups   []Row   // folders of several packages
 }
 
 // Package is one package of the plan.
@@ -98,8 +99,13 @@ func (p *Plan) add(section string, line int, cols []string) error {
 			return fmt.Errorf("a row of pure has two columns (what, why), this one has %d", len(cols))
 		}
 		p.Impure = append(p.Impure, Owner{Line: line, Patterns: list(cols[0]), Why: cols[1]})
+	case section == "groups":
+		if len(cols) != 2 {
+			return fmt.Errorf("a row of groups has two columns (folder, what it is for), this one has %d", len(cols))
+		}
+		p.Groups = append(p.Groups, Row{line, cols[0], cols[1]})
 	default:
-		return fmt.Errorf("the section %q is unknown; there are floor N, outside, owners and pure", section)
+		return fmt.Errorf("the section %q is unknown; there are floor N, outside, owners, pure and groups", section)
 	}
 	return nil
 }

@@ -1,0 +1,50 @@
+// Publishas gives a copy of the tree the name of another module. .ci/publish-as calls it.
+//
+//	go run ./publishas -module example.org/me/tipstaff DIRECTORY
+//	go run ./publishas -module example.org/me/tipstaff -version v0.1.0 -proxy PROXY DIRECTORY
+//
+// The first form rewrites the copy in place. The second writes the copy as one version
+// of the module into a directory that GOPROXY=file://PROXY reads; it applies the rules of
+// public proxies for the names and sizes of files.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+)
+
+func main() {
+	module := flag.String("module", "", "the path of the module")
+	version := flag.String("version", "", "the version to write into the proxy")
+	proxy := flag.String("proxy", "", "the directory of the proxy")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: publishas -module MODULE [-version VERSION -proxy PROXY] DIRECTORY")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() != 1 || *module == "" || (*version == "") != (*proxy == "") {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := run(*module, *version, *proxy, flag.Arg(0)); err != nil {
+		fmt.Fprintln(os.Stderr, "publishas:", err)
+		os.Exit(1)
+	}
+}
+
+func run(module, version, proxy, dir string) error {
+	if proxy != "" {
+		return publish(module, version, proxy, dir)
+	}
+	changed, err := rewrite(module, dir)
+	if err != nil {
+		return err
+	}
+	if changed == 0 {
+		return errors.New("nothing names the module tipstaff")
+	}
+	fmt.Printf("publishas: %d files name %s\n", changed, module)
+	return nil
+}
