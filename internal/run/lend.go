@@ -18,7 +18,7 @@ const remotesPatience = 2 * time.Second
 var errNoLender = errors.New("the policy lends this command credentials, and this server lends none")
 
 // borrow prepares what a command is lent through doors; nil if that is nothing.
-func (l Local) borrow(g *policy.Grant) (*credentials.Lent, error) {
+func (l Local) borrow(g *policy.Grant) (*credentials.Loan, error) {
 	switch {
 	case !credentials.ByDoor(g.Credentials()):
 		return nil, nil
@@ -31,7 +31,7 @@ func (l Local) borrow(g *policy.Grant) (*credentials.Lent, error) {
 // lend returns the environment by which the command finds what it is lent. It
 // finds out now, before the command runs, for which hosts git's passwords are
 // lent.
-func (l Local) lend(ctx context.Context, g *policy.Grant, c *sandbox.Confined, lent *credentials.Lent) []string {
+func (l Local) lend(ctx context.Context, g *policy.Grant, c *sandbox.Confined, lent *credentials.Loan) []string {
 	if lent == nil {
 		return c.Env
 	}
@@ -48,11 +48,11 @@ func (l Local) lend(ctx context.Context, g *policy.Grant, c *sandbox.Confined, l
 }
 
 // giveBack closes the doors, and notes in the result how they were used.
-func giveBack(r *tipstaff.Result, c *sandbox.Confined, lent *credentials.Lent) {
+func giveBack(r *tipstaff.Result, c *sandbox.Confined, lent *credentials.Loan) {
 	if lent == nil {
 		return
 	}
 	c.CloseDoors()
 	r.Used = lent.Used()
-	r.Refusals = append(r.Refusals, lent.Told()...)
+	r.Refusals = append(r.Refusals, lent.Notes()...)
 }

@@ -77,7 +77,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	if err := checkProgram(g.Program()); err != nil {
 		return tipstaff.Result{}, startError(g, err)
 	}
-	return l.Carry(ctx, g, live, func(c Cell) (Started, error) {
+	return l.Carry(ctx, g, live, func(c Prepared) (Started, error) {
 		p, err := l.Engine.Start(proc.Launch{
 			Path: g.Program().Path, Argv: g.Argv(), Env: c.Env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(),
 			Confine: c.Confined.Confinement,
@@ -93,9 +93,9 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	})
 }
 
-// Cell is what is prepared for a command before it starts. It is valid until the
+// Prepared is what is prepared for a command before it starts. It is valid until the
 // command has ended; the streams are closed when it has started.
-type Cell struct {
+type Prepared struct {
 	Confined              *sandbox.Confined
 	Env                   []string
 	Stdin, Stdout, Stderr *os.File   // nil is /dev/null
@@ -116,7 +116,7 @@ type Started interface {
 // Carry carries out g by start, which starts what the grant permits in its cell.
 // Carry prepares the cell, keeps the output, ends the command when its time is up
 // or ctx is done, and says how it ended. An error of start is returned as it is.
-func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func(Cell) (Started, error)) (tipstaff.Result, error) {
+func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func(Prepared) (Started, error)) (tipstaff.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tipstaff.Result{}, cancelledBeforeStart(ctx)
 	}
@@ -136,7 +136,7 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 		return tipstaff.Result{}, startError(g, err)
 	}
 	started := time.Now()
-	p, err := start(Cell{confined, env, s.childIn, s.childOut, s.childErr, s.more, s.size})
+	p, err := start(Prepared{confined, env, s.childIn, s.childOut, s.childErr, s.more, s.size})
 	s.closeChildEnds()
 	if err != nil {
 		s.abandon()
@@ -178,7 +178,7 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 
 // confine prepares the confinement of the command and what it is lent: nil if
 // that is nothing, or needs no door.
-func (l Local) confine(ctx context.Context, g *policy.Grant, live Live, stop func()) (*sandbox.Confined, *credentials.Lent, error) {
+func (l Local) confine(ctx context.Context, g *policy.Grant, live Live, stop func()) (*sandbox.Confined, *credentials.Loan, error) {
 	terms, err := Terms(g.Bounds(), g.Credentials())
 	if err != nil {
 		return nil, nil, err

@@ -79,7 +79,7 @@ func (s *Scripts) waiting(in *proc.Enclosure, path string, fd uintptr) (sandbox.
 
 // prepare starts the script process for the next script of a session sandbox, unless the server
 // ends. The script that has ended has left its place. It closes dir.
-func (s *Scripts) prepare(c run.Cell, path string, dir *os.File) {
+func (s *Scripts) prepare(c run.Prepared, path string, dir *os.File) {
 	release := c.Confined.Hold()
 	prepare := func() {
 		defer release()

@@ -24,7 +24,7 @@ type scriptRun struct {
 	scripts *Scripts
 	grant   *policy.Grant
 	live    run.Live
-	cell    run.Cell
+	cell    run.Prepared
 	process *process
 	// terminal is our end of that of the script, whose commands have it as their
 	// streams; nil: it has none.
@@ -64,7 +64,7 @@ func newRun(ctx context.Context, s *Scripts, g *policy.Grant, live run.Live) *sc
 }
 
 // start hands the script over to a script process of its session sandbox.
-func (r *scriptRun) start(c run.Cell) error {
+func (r *scriptRun) start(c run.Prepared) error {
 	if c.Confined.Confinement == nil {
 		return unconfined()
 	}

@@ -80,7 +80,7 @@ const lookFor = time.Millisecond
 // commands describes all commands that run, those first whose turn it is.
 func (h *adminService) commands() []api.Command {
 	jobs := h.jobs.Running()
-	slices.SortFunc(jobs, func(a, b *job.Job) int { return a.Looked().Compare(b.Looked()) })
+	slices.SortFunc(jobs, func(a, b *job.Job) int { return a.LastViewed().Compare(b.LastViewed()) })
 	out := make([]api.Command, len(jobs))
 	until := time.Now().Add(lookFor)
 	for i, j := range jobs {

@@ -104,7 +104,7 @@ func (s *Server) carryOut(ctx context.Context, c *caller, req tipstaff.Request, 
 // wait carries out a command that the call waits for, and notes it, so that its
 // owner can read its output.
 func (s *Server) wait(ctx context.Context, c *caller, req tipstaff.Request, started func()) (out callState, err error) {
-	ctx, live, ended := s.opts.Jobs.Note(ctx, job.Command{
+	ctx, live, ended := s.opts.Jobs.Foreground(ctx, job.Command{
 		Owner: c.owner(), Session: req.Session, Line: lineOf(&req), Origin: req.Origin, Tool: req.Tool, Live: c.live(started),
 	})
 	defer func() { out.result, err = ended(out.result, err) }() // also after a panic

@@ -82,7 +82,7 @@ func (a *agentDoor) answer(up *upstream, m []byte) ([]byte, error) {
 		}
 		list, err := up.ask(m)
 		if err != nil {
-			a.count.say("The server's SSH agent cannot be reached, so it was not lent: " + reasonWithoutPath(err) + ".")
+			a.count.note("The server's SSH agent cannot be reached, so it was not lent: " + reasonWithoutPath(err) + ".")
 			return nil, err
 		}
 		return a.listed(list)
@@ -138,7 +138,7 @@ func (a *agentDoor) sign(up *upstream, m []byte) ([]byte, error) {
 		return nil, errMessage
 	}
 	if !a.lends(blob) {
-		a.count.say("The policy does not lend this command the SSH key " + fingerprint(blob) + ".")
+		a.count.note("The policy does not lend this command the SSH key " + fingerprint(blob) + ".")
 		return nil, nil
 	}
 	answer, err := up.ask(m)
@@ -162,7 +162,7 @@ func (a *agentDoor) extension(up *upstream, m []byte) ([]byte, error) {
 	case r == nil || len(r) > 0:
 		return nil, errMessage
 	case forwarded[0] != 0:
-		a.count.say("The SSH agent that the policy lends signs for this command, not for other machines that it is forwarded to.")
+		a.count.note("The SSH agent that the policy lends signs for this command, not for other machines that it is forwarded to.")
 		return nil, errForwarded
 	}
 	return up.ask(m)

@@ -132,7 +132,7 @@ func TestOnlyTheKeysThatAreLentAreListedAndSign(t *testing.T) {
 	if len(u) != 2 || u[0].Refused != 1 || u[1].Credential != "ssh-agent "+fingerprint(key("two")) || u[1].Given != 2 {
 		t.Errorf("counted as %v", u)
 	}
-	if told := strings.Join(count.told(), " "); !strings.Contains(told, fingerprint(key("one"))) {
+	if told := strings.Join(count.notes(), " "); !strings.Contains(told, fingerprint(key("one"))) {
 		t.Errorf("the caller is told %q", told)
 	}
 }
@@ -171,7 +171,7 @@ func TestAnAgentThatIsNotThereIsToldWithoutItsPath(t *testing.T) {
 	}
 	door.dial = New(Options{}).dialAgent
 	talk(t, door, []byte{agentRequestIdentities})
-	told := strings.Join(count.told(), " ")
+	told := strings.Join(count.notes(), " ")
 	if !strings.Contains(told, "its socket is gone") || !strings.Contains(told, "SSH_AUTH_SOCK") || strings.Contains(told, "secret-name") {
 		t.Errorf("the caller is told %q", told)
 	}

@@ -12,7 +12,7 @@
 // The client in the sandbox is git's own credential-cache: git calls it, and it
 // passes the request to a socket. So no part of tipstaff runs in the sandbox.
 //
-// Read next: lent.go (what one command is lent), agent.go and helper.go (the
+// Read next: loan.go (what one command is lent), agent.go and helper.go (the
 // protocols), remotes.go (which hosts), fill.go (how the operator's git is
 // asked).
 package credentials

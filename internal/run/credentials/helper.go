@@ -38,12 +38,12 @@ func (h *helperDoor) serve(ctx context.Context, conn *os.File) {
 		return // storing and erasing is not lent
 	case !h.hosts().has(q.protocol, q.host):
 		h.count.refused("git", "")
-		h.count.say("The policy lends git passwords for " + h.hosts().String() + " here, and for no other host.")
+		h.count.note("The policy lends git passwords for " + h.hosts().String() + " here, and for no other host.")
 		return
 	}
 	a, err := h.fill(ctx, q)
 	if err != nil || a.password == "" {
-		h.count.say("The server's git knows no password for " + q.origin() + ".")
+		h.count.note("The server's git knows no password for " + q.origin() + ".")
 		return
 	}
 	h.learn(a.password)

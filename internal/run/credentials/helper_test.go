@@ -88,7 +88,7 @@ func TestAPasswordThatGitDoesNotKnowIsToldAndNotAsked(t *testing.T) {
 	if got := asks(t, door, "action=get\nprotocol=https\nhost=git.example.org\n"); got != "" {
 		t.Errorf("it answers %q", got)
 	}
-	if told := strings.Join(count.told(), " "); !strings.Contains(told, "knows no password for https://git.example.org") {
+	if told := strings.Join(count.notes(), " "); !strings.Contains(told, "knows no password for https://git.example.org") {
 		t.Errorf("the caller is told %q", told)
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 // tally counts what a command did with its credentials, for the record.
 type tally struct {
-	mu   sync.Mutex
-	uses map[string]*tipstaff.CredentialUse
-	says []string
+	mu    sync.Mutex
+	uses  map[string]*tipstaff.CredentialUse
+	texts []string
 }
 
 // mostUses bounds the distinct uses; further ones are counted under the first
@@ -41,12 +41,12 @@ func (t *tally) count(kind, of string) *tipstaff.CredentialUse {
 	return t.uses[name]
 }
 
-// say records a sentence for the caller, once.
-func (t *tally) say(text string) {
+// note records a sentence for the caller, once.
+func (t *tally) note(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !slices.Contains(t.says, text) && len(t.says) < mostUses {
-		t.says = append(t.says, text)
+	if !slices.Contains(t.texts, text) && len(t.texts) < mostUses {
+		t.texts = append(t.texts, text)
 	}
 }
 
@@ -61,9 +61,9 @@ func (t *tally) list() (uses []tipstaff.CredentialUse) {
 	return uses
 }
 
-// told returns the sentences for the caller.
-func (t *tally) told() []string {
+// notes returns the sentences for the caller.
+func (t *tally) notes() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.says)
+	return slices.Clone(t.texts)
 }

@@ -20,8 +20,8 @@ func BenchmarkLastLine(b *testing.B) {
 	}
 	j := &Job{id: "cmd_x", store: NewStore(Options{Outputs: outputs})}
 	for b.Loop() {
-		j.shown.printed = 0
-		j.shown.taken = j.shown.taken.AddDate(-1, 0, 0)
+		j.view.printed = 0
+		j.view.taken = j.view.taken.AddDate(-1, 0, 0)
 		_ = j.LastLine(func(s string) string { return s }, true)
 	}
 }

@@ -33,7 +33,7 @@ func (j *Job) Input(ctx context.Context, by tipstaff.Request, p []byte, end bool
 	if err != nil && ctx.Err() != nil {
 		return n, nil //nolint:nilerr // not all of it was taken in time, and n says so
 	}
-	return n, j.told(err)
+	return n, j.explain(err)
 }
 
 // Resize changes the size of the command's terminal.
@@ -43,7 +43,7 @@ func (j *Job) Resize(size tipstaff.TerminalSize) error {
 		return err
 	}
 	if err := c.Resize(size); err != nil {
-		return j.told(err)
+		return j.explain(err)
 	}
 	if j.display != nil {
 		j.display.resize(size)
@@ -61,14 +61,14 @@ func (j *Job) Stop(by tipstaff.Request, s syscall.Signal, name string) error {
 	}
 	j.store.Recorder.CommandStopped(by, name, "")
 	if s != syscall.SIGTERM && s != syscall.SIGKILL {
-		return j.told(c.Signal(s))
+		return j.explain(c.Signal(s))
 	}
 	j.mu.Lock()
-	if j.stopped == nil && j.over.IsZero() {
+	if j.stopped == nil && j.endedAt.IsZero() {
 		j.stopped = errStopped
 	}
 	j.mu.Unlock()
-	return j.told(c.Signal(s))
+	return j.explain(c.Signal(s))
 }
 
 // WaitsForInput reports whether the command waits for input right now.
@@ -93,8 +93,8 @@ func (j *Job) steering() (run.Controls, error) {
 	return j.controls, nil
 }
 
-// told turns an error of the runner into one for the caller.
-func (j *Job) told(err error) error {
+// explain turns an error of the runner into one for the caller.
+func (j *Job) explain(err error) error {
 	switch {
 	case errors.Is(err, run.ErrEnded):
 		return notRunning(j.id)
@@ -109,7 +109,7 @@ func (j *Job) told(err error) error {
 // end ends the command for a reason of the server's, which goes into the record.
 func (j *Job) end(reason error) {
 	j.mu.Lock()
-	late := j.stopped != nil || !j.over.IsZero()
+	late := j.stopped != nil || !j.endedAt.IsZero()
 	began := !j.begun.IsZero()
 	if !late {
 		j.stopped = reason

@@ -36,7 +36,7 @@ type Job struct {
 
 	mu       sync.Mutex
 	begun    time.Time // zero: nothing was started
-	over     time.Time
+	endedAt  time.Time
 	controls run.Controls
 	ran      time.Time // since when there are controls
 	person   bool      // a person has ended it
@@ -48,7 +48,7 @@ type Job struct {
 	read     int64 // up to where its owner has read the output
 
 	meter meter
-	shown view
+	view  view
 }
 
 func newJob(st *Store, c Command) *Job {
@@ -95,7 +95,7 @@ func (j *Job) live(ctx context.Context, l run.Live) run.Live {
 			}
 		}
 	}
-	l.Controls = j.steered
+	l.Controls = j.connect
 	l.WentOn = func() bool { return j.aside || j.detached() }
 	l.Ask, l.AskInPage = j.whileWaited(l.Ask), j.whileWaited(l.AskInPage)
 	return l
@@ -129,9 +129,9 @@ func (j *Job) begin() {
 
 // finish notes how the command has ended, or why it never began.
 func (j *Job) finish(r tipstaff.Result, err error) {
-	r, err = j.seen(r, err)
+	r, err = j.explainStop(r, err)
 	j.mu.Lock()
-	j.result, j.err, j.over, j.controls = r, err, time.Now(), nil
+	j.result, j.err, j.endedAt, j.controls = r, err, time.Now(), nil
 	if j.wentOn {
 		j.shrink()
 	}
@@ -140,7 +140,7 @@ func (j *Job) finish(r tipstaff.Result, err error) {
 	if wentOn && err == nil && j.member != nil {
 		j.member.Finished(r)
 	}
-	j.store.over(j, err == nil)
+	j.store.moveToEnded(j, err == nil)
 	close(j.done)
 }
 
@@ -204,7 +204,7 @@ func (j *Job) Settle(ctx context.Context, patience time.Duration) (r tipstaff.Re
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.over.IsZero() {
+	if j.endedAt.IsZero() {
 		j.wentOn = true
 		return tipstaff.Result{}, nil, false
 	}

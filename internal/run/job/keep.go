@@ -9,10 +9,10 @@ import (
 
 // Bounds of the commands that have ended and are still known.
 const (
-	mostEnded = 1024
-	keptFor   = time.Hour
-	// mostListed is how many ended commands a session tells of.
-	mostListed = 20
+	maxEnded = 1024
+	endedTTL = time.Hour
+	// maxListed is how many ended commands a session tells of.
+	maxListed = 20
 )
 
 // keep adds an ended command, and forgets those that are too old or too many. The
@@ -25,7 +25,7 @@ func (st *Store) keep(j *Job) {
 // forget forgets what has ended too long ago. The caller holds the lock.
 func (st *Store) forget(now time.Time) {
 	n := 0
-	for n < len(st.ended) && (len(st.ended)-n > mostEnded || now.Sub(st.ended[n].over) > keptFor) {
+	for n < len(st.ended) && (len(st.ended)-n > maxEnded || now.Sub(st.ended[n].endedAt) > endedTTL) {
 		delete(st.jobs, st.ended[n].id)
 		n++
 	}
@@ -48,7 +48,7 @@ func (st *Store) List(o Owner, s tipstaff.SessionID) []Status {
 			running = append(running, j)
 		}
 	}
-	for i := len(st.ended) - 1; i >= 0 && len(over) < mostListed; i-- {
+	for i := len(st.ended) - 1; i >= 0 && len(over) < maxListed; i-- {
 		if j := st.ended[i]; j.owner == o && j.session == s {
 			over = append(over, j)
 		}

@@ -49,14 +49,14 @@ func (j *Job) Tool() tipstaff.Tool { return j.tool }
 func (j *Job) Waits() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.controls == nil && j.over.IsZero()
+	return j.controls == nil && j.endedAt.IsZero()
 }
 
-// stoppedBy is why a command is ended that a person has stopped. It does not name the
+// stopReason is why a command is ended that a person has stopped. It does not name the
 // person, because its owner reads it.
-type stoppedBy struct{ did string }
+type stopReason struct{ did string }
 
-func (s *stoppedBy) Error() string { return "a person has " + s.did }
+func (s *stopReason) Error() string { return "a person has " + s.did }
 
 // StopBy ends the command for a person: with SIGTERM and half a second later with
 // SIGKILL, or with SIGKILL at once if kill is set. A command that waits does not begin.
@@ -66,7 +66,7 @@ func (s *stoppedBy) Error() string { return "a person has " + s.did }
 func (j *Job) StopBy(who tipstaff.Person, kill bool, did string) bool {
 	// It is valid even if it cannot be recorded: a full disk must keep no person from
 	// ending a command.
-	return j.stopFor(&stoppedBy{did}, kill, func(signal, why string) {
+	return j.stopFor(&stopReason{did}, kill, func(signal, why string) {
 		j.store.Recorder.CommandStoppedBy(tipstaff.Request{ID: j.id, Session: j.session, Origin: j.origin, Tool: j.tool}, who, signal, why)
 	})
 }
@@ -74,14 +74,14 @@ func (j *Job) StopBy(who tipstaff.Person, kill bool, did string) bool {
 // StopWatched is StopBy for the person in front of the client that has asked for the
 // command, with SIGTERM. by says for the record which call the client made.
 func (j *Job) StopWatched(by tipstaff.Request) bool {
-	return j.stopFor(&stoppedBy{"stopped it in the client's window"}, false, func(signal, why string) {
+	return j.stopFor(&stopReason{"stopped it in the client's window"}, false, func(signal, why string) {
 		j.store.Recorder.CommandStopped(by, signal, why)
 	})
 }
 
-func (j *Job) stopFor(reason *stoppedBy, kill bool, note func(signal, why string)) bool {
+func (j *Job) stopFor(reason *stopReason, kill bool, note func(signal, why string)) bool {
 	j.mu.Lock()
-	if !j.over.IsZero() || j.person && !kill { // it has ended, or is being ended
+	if !j.endedAt.IsZero() || j.person && !kill { // it has ended, or is being ended
 		j.mu.Unlock()
 		return false
 	}
@@ -102,8 +102,9 @@ func (j *Job) stopFor(reason *stoppedBy, kill bool, note func(signal, why string
 	return true
 }
 
-// seen is what a call is told of a command that a person has ended.
-func (j *Job) seen(r tipstaff.Result, err error) (tipstaff.Result, error) {
+// explainStop returns the result that a call gets of a command that a person has
+// ended.
+func (j *Job) explainStop(r tipstaff.Result, err error) (tipstaff.Result, error) {
 	j.mu.Lock()
 	person := j.person
 	j.mu.Unlock()

@@ -23,7 +23,7 @@ func TestAPersonEndsACommandThatACallWaitsFor(t *testing.T) {
 		t.Run(say, func(t *testing.T) {
 			bubble(t, Options{}, func(t *testing.T, w *world) {
 				one := &command{store: w.outputs, id: "cmd_1", ends: make(chan tipstaff.Result, 1)}
-				ctx, live, ended := w.Note(t.Context(), Command{Owner: me("a"), Line: "sleep 9", Origin: tipstaff.Origin{Principal: "a", Agent: "x"}, Tool: "execute_command"})
+				ctx, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "sleep 9", Origin: tipstaff.Origin{Principal: "a", Agent: "x"}, Tool: "execute_command"})
 				told := make(chan tipstaff.Result, 1)
 				go func() {
 					r, err := one.run(ctx, live)
@@ -67,7 +67,7 @@ func TestAPersonEndsACommandThatACallWaitsFor(t *testing.T) {
 
 func TestAPersonEndsACommandBeforeItBegins(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
-		ctx, live, ended := w.Note(t.Context(), Command{Owner: me("a"), Line: "push"})
+		ctx, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "push"})
 		live.Named("cmd_1")
 		j, _ := w.Any("cmd_1")
 		if !j.Waits() || !j.StopBy(ann, false, "stopped it") || context.Cause(ctx) == nil {
@@ -85,7 +85,7 @@ func TestAPersonEndsACommandBeforeItBegins(t *testing.T) {
 func TestAStopThatComesWhileACommandBeginsIsHeeded(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
 		one := &command{store: w.outputs, id: "cmd_1", ends: make(chan tipstaff.Result, 1)}
-		_, live, ended := w.Note(t.Context(), Command{Owner: me("a"), Line: "push"})
+		_, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "push"})
 		live.Named("cmd_1")
 		j, _ := w.Any("cmd_1")
 		j.StopBy(ann, false, "stopped it")
@@ -101,7 +101,7 @@ func TestAStopThatComesWhileACommandBeginsIsHeeded(t *testing.T) {
 
 func TestWhatWasRefusedStaysRefusedForItsReason(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
-		_, live, ended := w.Note(t.Context(), Command{Owner: me("a"), Line: "push"})
+		_, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "push"})
 		live.Named("cmd_1")
 		j, _ := w.Any("cmd_1")
 		j.StopBy(ann, false, "stopped it")
@@ -115,7 +115,7 @@ func TestWhatWasRefusedStaysRefusedForItsReason(t *testing.T) {
 func TestALookCostsOnceASecond(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
 		one := &command{store: w.outputs, id: "cmd_1", ends: make(chan tipstaff.Result, 1)}
-		ctx, live, _ := w.Note(t.Context(), Command{Owner: me("a"), Line: "x"})
+		ctx, live, _ := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "x"})
 		go func() { _, _ = one.run(ctx, live) }()
 		synctest.Wait()
 		j, _ := w.Any("cmd_1")

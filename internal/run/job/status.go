@@ -33,7 +33,7 @@ type Status struct {
 func (j *Job) Status() Status {
 	j.mu.Lock()
 	s := Status{ID: j.id, Line: j.line, State: Running, Background: j.background, Started: j.begun, Result: j.result}
-	over, stopped := j.over, j.stopped
+	over, stopped := j.endedAt, j.stopped
 	j.mu.Unlock()
 	if out, kept := j.Output(); kept {
 		s.Bytes = out.Size()

@@ -60,7 +60,7 @@ type Store struct {
 	jobs    map[tipstaff.RequestID]*Job
 	running map[*Job]struct{} // in the background, and those that are noted
 	ended   []*Job            // the one that ended first in front
-	callers map[string]*presence
+	callers map[string]*principalActivity
 	serial  uint64
 	working sync.WaitGroup
 }
@@ -69,7 +69,7 @@ type Store struct {
 func NewStore(o Options) *Store {
 	return &Store{
 		opts: o, jobs: map[tipstaff.RequestID]*Job{},
-		running: map[*Job]struct{}{}, callers: map[string]*presence{},
+		running: map[*Job]struct{}{}, callers: map[string]*principalActivity{},
 	}
 }
 
@@ -175,7 +175,7 @@ func (st *Store) admit(j *Job) error {
 	j.serial = st.serial
 	st.running[j] = struct{}{}
 	st.working.Add(1)
-	st.present(j.owner, 0, 1)
+	st.countActivity(j.owner, 0, 1)
 	return nil
 }
 
@@ -198,13 +198,13 @@ func (st *Store) name(j *Job, id tipstaff.RequestID) {
 	st.jobs[id], st.running[j] = j, struct{}{}
 }
 
-// over takes a command from those that run. One that began is kept for a while.
-func (st *Store) over(j *Job, began bool) {
+// moveToEnded takes a command from those that run. One that began is kept for a while.
+func (st *Store) moveToEnded(j *Job, began bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	delete(st.running, j)
 	if j.background {
-		st.present(j.owner, 0, -1)
+		st.countActivity(j.owner, 0, -1)
 	}
 	if !began {
 		delete(st.jobs, j.id)

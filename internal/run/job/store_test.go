@@ -290,11 +290,11 @@ func TestStopIsRecordedWithWhoAsked(t *testing.T) {
 func TestEndedCommandsAreKnownForAWhileAndNotTooMany(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
 		note := func(i int) {
-			_, live, ended := w.Note(t.Context(), Command{Owner: me("a"), Session: "s", Line: fmt.Sprintf("command %d", i)})
+			_, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Session: "s", Line: fmt.Sprintf("command %d", i)})
 			live.Named(tipstaff.RequestID(fmt.Sprintf("cmd_n%d", i)))
 			_, _ = ended(tipstaff.Result{Cause: tipstaff.Exited, ExitCode: i % 256, Stdout: tipstaff.Stream{Head: make([]byte, 1000)}}, nil)
 		}
-		for i := range mostEnded + 10 {
+		for i := range maxEnded + 10 {
 			note(i)
 		}
 		_, err := w.Find(me("a"), "cmd_n9")
@@ -305,10 +305,10 @@ func TestEndedCommandsAreKnownForAWhileAndNotTooMany(t *testing.T) {
 		}
 		w.mustStart(me("a"), "s")
 		list := w.List(me("a"), "s")
-		if len(list) != 1+mostListed || list[0].State != Running || list[1].Line != fmt.Sprintf("command %d", mostEnded+9) {
+		if len(list) != 1+maxListed || list[0].State != Running || list[1].Line != fmt.Sprintf("command %d", maxEnded+9) {
 			t.Errorf("%d listed, the first %+v", len(list), list[:2])
 		}
-		time.Sleep(keptFor + time.Second)
+		time.Sleep(endedTTL + time.Second)
 		note(9999)
 		if len(w.ended) != 1 || len(w.jobs) != 2 {
 			t.Errorf("%d ended, %d known", len(w.ended), len(w.jobs))
@@ -318,7 +318,7 @@ func TestEndedCommandsAreKnownForAWhileAndNotTooMany(t *testing.T) {
 
 func TestCommandsOfCallsThatWaitTakeNoInput(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
-		_, live, ended := w.Note(t.Context(), Command{Owner: me("a"), Line: "sleep"})
+		_, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "sleep"})
 		live.Named("cmd_f")
 		j, err := w.Find(me("a"), "cmd_f")
 		if err != nil {

@@ -23,12 +23,12 @@ type view struct {
 
 // ShownLine returns the command line, as hide shows it, as one printable line.
 func (j *Job) ShownLine(hide func(string) string) string {
-	j.shown.mu.Lock()
-	defer j.shown.mu.Unlock()
-	if !j.shown.lined {
-		j.shown.line, j.shown.lined = cmdline.Escape(hide(j.line)), true
+	j.view.mu.Lock()
+	defer j.view.mu.Unlock()
+	if !j.view.lined {
+		j.view.line, j.view.lined = cmdline.Escape(hide(j.line)), true
 	}
-	return j.shown.line
+	return j.view.line
 }
 
 const (
@@ -38,12 +38,12 @@ const (
 	lookEvery = time.Second
 )
 
-// Looked returns when the command was last looked at for its last line. To look at
+// LastViewed returns when the command was last looked at for its last line. To look at
 // those first that were left out before gives each its turn.
-func (j *Job) Looked() time.Time {
-	j.shown.mu.Lock()
-	defer j.shown.mu.Unlock()
-	return j.shown.taken
+func (j *Job) LastViewed() time.Time {
+	j.view.mu.Lock()
+	defer j.view.mu.Unlock()
+	return j.view.taken
 }
 
 // LastLine returns the last line that the command has printed and that is not blank:
@@ -55,24 +55,24 @@ func (j *Job) LastLine(hide func(string) string, fresh bool) string {
 	if !kept {
 		return ""
 	}
-	j.shown.mu.Lock()
-	defer j.shown.mu.Unlock()
+	j.view.mu.Lock()
+	defer j.view.mu.Unlock()
 	size, now := out.Size(), time.Now()
-	if !fresh || now.Sub(j.shown.taken) < lookEvery {
-		return j.shown.last
+	if !fresh || now.Sub(j.view.taken) < lookEvery {
+		return j.view.last
 	}
-	j.shown.taken = now
-	if size == j.shown.printed {
-		return j.shown.last
+	j.view.taken = now
+	if size == j.view.printed {
+		return j.view.last
 	}
-	j.shown.printed = size
+	j.view.printed = size
 	if screen, has := j.Screen(); has {
-		j.shown.last = lastIn(hide(screen))
+		j.view.last = lastIn(hide(screen))
 	} else if p, err := out.LastLine(); err == nil {
 		cleaned, _ := clean.Clean(p)
-		j.shown.last = lastIn(cleaned)
+		j.view.last = lastIn(cleaned)
 	}
-	return j.shown.last
+	return j.view.last
 }
 
 // lastIn returns the last line of clean text that is not blank.

@@ -65,8 +65,8 @@ const (
 	GitDoor   = "git"
 )
 
-// Lent is what one command is lent through doors.
-type Lent struct {
+// Loan is what one command is lent through doors.
+type Loan struct {
 	lender      *Lender
 	credentials language.Credentials
 	count       tally
@@ -82,13 +82,13 @@ func ByDoor(c language.Credentials) bool {
 	return git || agent
 }
 
-// Lend prepares what a command is lent. Before [Lent.FindRemotes], git's
+// Lend prepares what a command is lent. Before [Loan.FindRemotes], git's
 // passwords are lent for no host.
-func (l *Lender) Lend(c language.Credentials) *Lent { return &Lent{lender: l, credentials: c} }
+func (l *Lender) Lend(c language.Credentials) *Loan { return &Loan{lender: l, credentials: c} }
 
 // Doors returns for each door, by name, the function that serves a connection
 // until the context ends.
-func (l *Lent) Doors() map[string]func(context.Context, *os.File) {
+func (l *Loan) Doors() map[string]func(context.Context, *os.File) {
 	doors := map[string]func(context.Context, *os.File){}
 	if keys, lent := l.credentials.Of(language.AgentCredential); lent {
 		door := &agentDoor{dial: l.lender.dialAgent, keys: keys, count: &l.count}
@@ -127,7 +127,7 @@ func reasonWithoutPath(err error) string {
 	return "it does not answer"
 }
 
-func (l *Lent) remotes() hosts {
+func (l *Loan) remotes() hosts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.hosts
@@ -135,7 +135,7 @@ func (l *Lent) remotes() hosts {
 
 // FindRemotes determines the hosts for which git's passwords are lent. Call it
 // before the command starts. See [Asker].
-func (l *Lent) FindRemotes(ctx context.Context, argv []string, ask Asker) {
+func (l *Loan) FindRemotes(ctx context.Context, argv []string, ask Asker) {
 	only, lent := l.credentials.Of(language.GitCredential)
 	if !lent {
 		return
@@ -148,7 +148,7 @@ func (l *Lent) FindRemotes(ctx context.Context, argv []string, ask Asker) {
 
 // Env adds to the command's environment the variables that lead its programs to
 // the doors at these paths.
-func (l *Lent) Env(env []string, path func(door string) string) []string {
+func (l *Loan) Env(env []string, path func(door string) string) []string {
 	env = slices.Clone(env)
 	if at := path(AgentDoor); at != "" {
 		env = append(env, "SSH_AUTH_SOCK="+at)
@@ -184,8 +184,8 @@ func withSettings(env []string, settings [][2]string) []string {
 }
 
 // Used returns what the command did with its credentials.
-func (l *Lent) Used() []tipstaff.CredentialUse { return l.count.list() }
+func (l *Loan) Used() []tipstaff.CredentialUse { return l.count.list() }
 
-// Told returns sentences for the caller about what was requested and is not
+// Notes returns sentences for the caller about what was requested and is not
 // lent.
-func (l *Lent) Told() []string { return l.count.told() }
+func (l *Loan) Notes() []string { return l.count.notes() }

@@ -2,23 +2,23 @@ package job
 
 import "time"
 
-// presence is what is known of one principal: its calls and its commands in the
+// principalActivity is what is known of one principal: its calls and its commands in the
 // background. When there are commands and no call for the idle time, the commands
 // are ended. The store's lock guards it.
-type presence struct {
+type principalActivity struct {
 	calls, commands int
 	idle            *time.Timer // nil: no idle time has begun
 }
 
-// present counts calls and commands of an owner. The commands of a connection end
+// countActivity counts calls and commands of an owner. The commands of a connection end
 // with it, and with nothing before. The caller holds the lock.
-func (st *Store) present(o Owner, calls, commands int) {
+func (st *Store) countActivity(o Owner, calls, commands int) {
 	if o.Connection != "" || st.opts.Idle <= 0 {
 		return
 	}
 	p := st.callers[o.Principal]
 	if p == nil {
-		p = &presence{}
+		p = &principalActivity{}
 		st.callers[o.Principal] = p
 	}
 	p.calls += calls
@@ -29,19 +29,19 @@ func (st *Store) present(o Owner, calls, commands int) {
 	case p.commands == 0:
 		delete(st.callers, o.Principal)
 	case st.closed == nil:
-		p.idle = time.AfterFunc(st.opts.Idle, func() { st.idled(o.Principal, p) })
+		p.idle = time.AfterFunc(st.opts.Idle, func() { st.endIdle(o.Principal, p) })
 	}
 }
 
-func (p *presence) stop() {
+func (p *principalActivity) stop() {
 	if p.idle != nil {
 		p.idle.Stop()
 		p.idle = nil
 	}
 }
 
-// idled ends the commands of a principal that has been idle.
-func (st *Store) idled(principal string, p *presence) {
+// endIdle ends the commands of a principal that has been idle.
+func (st *Store) endIdle(principal string, p *principalActivity) {
 	st.mu.Lock()
 	still := st.callers[principal] == p && p.idle != nil
 	st.mu.Unlock()
@@ -55,10 +55,10 @@ func (st *Store) idled(principal string, p *presence) {
 func (st *Store) Call(o Owner) (over func()) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.present(o, 1, 0)
+	st.countActivity(o, 1, 0)
 	return func() {
 		st.mu.Lock()
 		defer st.mu.Unlock()
-		st.present(o, -1, 0)
+		st.countActivity(o, -1, 0)
 	}
 }
