@@ -28,7 +28,7 @@ func (s *scripted) Run(ctx context.Context, g *policy.Grant, live run.Live) (tip
 	for _, words := range s.commands {
 		req := policy.WithinScript(g.Request(), words)
 		req.Timeout = g.Timeout()
-		_, _ = s.monitor.Execute(ctx, req, run.Live{Ask: live.Ask, Approved: live.Approved})
+		_, _ = s.monitor.Execute(ctx, req, run.Live{Asker: run.Asker{Ask: live.Ask, Approved: live.Approved}})
 	}
 	return tipstaff.Result{Cause: tipstaff.Exited}, nil
 }
@@ -57,10 +57,10 @@ func askScript(text string) tipstaff.Request {
 func TestAPersonIsAskedBeforeAScriptBegins(t *testing.T) {
 	j := &journal{}
 	s := newScripted(j, []string{"/bin/echo", "a"}, []string{"/bin/echo", "push"}, []string{"/bin/echo", "push"})
-	live := run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+	live := run.Live{Asker: run.Asker{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 		j.step("answer")
 		return policy.Answer{Choice: policy.Once, By: "ann"}, nil
-	}}
+	}}}
 	if _, err := s.monitor.Execute(t.Context(), askScript("/bin/echo a; /bin/echo push; /bin/echo push"), live); err != nil {
 		t.Fatal(err)
 	}

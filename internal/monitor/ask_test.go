@@ -41,7 +41,7 @@ func newAskingMonitor(j *journal, host bool) (*Monitor, *approval.Store) {
 }
 
 func says(a policy.Answer) run.Live {
-	return run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) { return a, nil }}
+	return run.Live{Asker: run.Asker{Ask: func(context.Context, policy.Question) (policy.Answer, error) { return a, nil }}}
 }
 
 func TestACommandThatAPersonAllowsRunsAndTheRecordSaysWho(t *testing.T) {
@@ -71,10 +71,10 @@ func TestWhatIsNotApprovedDoesNotRun(t *testing.T) {
 		"a person says no":           {says(policy.Answer{Comment: "not on a Friday", By: "ann"}), false, "command.asked, command.refused", tipstaff.ApprovalDenied, "denied", "not on a Friday"},
 		"nobody can be asked":        {run.Live{}, false, "command.refused", tipstaff.ApprovalDenied, "unasked", "nobody can be asked"},
 		"only the host can be asked": {run.Live{}, true, "command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
-		"the client cannot ask after all": {run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+		"the client cannot ask after all": {run.Live{Asker: run.Asker{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 			return policy.Answer{}, errors.New("method not found")
-		}}, true, "command.asked, command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
-		"an unknown handle": {run.Live{Approval: "apr_x"}, true, "command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
+		}}}, true, "command.asked, command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
+		"an unknown handle": {run.Live{Asker: run.Asker{Approval: "apr_x"}}, true, "command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &journal{}
@@ -105,10 +105,10 @@ func TestNobodyIsAskedWithoutARecord(t *testing.T) {
 	j := &journal{broken: errors.New("no space left on device")}
 	m, _ := newAskingMonitor(j, true)
 	asked := false
-	_, err := m.Execute(t.Context(), ask("echo", "push"), run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+	_, err := m.Execute(t.Context(), ask("echo", "push"), run.Live{Asker: run.Asker{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 		asked = true
 		return policy.Answer{Choice: policy.Once}, nil
-	}})
+	}}})
 	if tipstaff.AsError(err).Code != tipstaff.NotRecorded || asked {
 		t.Errorf("asked: %t; the caller was told %v", asked, err)
 	}
@@ -154,9 +154,9 @@ func TestAQuestionThatIsHandedOnAndForgottenIsOnTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &journal{}
 		m, _ := newAskingMonitor(j, false)
-		later := run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+		later := run.Live{Asker: run.Asker{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 			return policy.Answer{}, approval.ErrLater
-		}}
+		}}}
 		if _, err := m.Execute(t.Context(), ask("echo", "push"), later); !errors.Is(err, approval.ErrLater) {
 			t.Fatal(err)
 		}

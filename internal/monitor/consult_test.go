@@ -109,10 +109,10 @@ func TestWhatTheDeciderAsksForAPersonMayAllow(t *testing.T) {
 	req := ask("echo", "hi")
 	req.Session = "term-1"
 	var heard []string
-	live := run.Live{Ask: func(_ context.Context, q policy.Question) (policy.Answer, error) {
+	live := run.Live{Asker: run.Asker{Ask: func(_ context.Context, q policy.Question) (policy.Answer, error) {
 		heard = append(heard, q.Rule+": "+q.Why)
 		return policy.Answer{Choice: policy.Session, By: "ann", How: policy.ByElicitation}, nil
-	}}
+	}}}
 	run := func() {
 		t.Helper()
 		if _, err := m.Execute(t.Context(), req, live); err != nil {

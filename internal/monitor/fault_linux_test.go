@@ -53,7 +53,7 @@ func (r *real) failsOnce(f tipstaff.Family, spoil spoiling, want failure, argv .
 	if spoil != nil {
 		r.between = func() { undo = spoil(r) }
 	}
-	_, err := r.execute(r.request(f, argv...), run.Live{Started: func() { r.t.Error("it was told that something runs") }})
+	_, err := r.execute(r.request(f, argv...), run.Live{Observer: run.Observer{Started: func() { r.t.Error("it was told that something runs") }}})
 	undo()
 	r.told(err, want)
 	rec := r.recorded(f, audit.CommandStart, audit.CommandError)

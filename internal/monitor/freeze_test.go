@@ -29,7 +29,7 @@ func TestACommandOfAFrozenCallerIsRefusedBeforeItIsJudged(t *testing.T) {
 	m.Freezer = frozen{who: "me"}
 	m.Decider = deciderFunc(func() { t.Error("the decider was asked") })
 	named := tipstaff.RequestID("")
-	_, err := m.Execute(t.Context(), ask("echo", "hi"), run.Live{Named: func(id tipstaff.RequestID) { named = id }})
+	_, err := m.Execute(t.Context(), ask("echo", "hi"), run.Live{Observer: run.Observer{Named: func(id tipstaff.RequestID) { named = id }}})
 	e := tipstaff.AsError(err)
 	if e.Code != tipstaff.Frozen || !strings.Contains(e.Msg, "A person has frozen you") || !strings.Contains(e.Msg, "It deletes.") || !strings.Contains(e.Hint, "Do not try again") {
 		t.Errorf("%+v", e)

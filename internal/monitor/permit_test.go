@@ -32,7 +32,7 @@ func TestACommandHasTheNameThatItWasGivenAndElseANewOne(t *testing.T) {
 	j := &journal{}
 	m := newMonitor(j)
 	var named []tipstaff.RequestID
-	live := run.Live{Named: func(id tipstaff.RequestID) { named = append(named, id) }}
+	live := run.Live{Observer: run.Observer{Named: func(id tipstaff.RequestID) { named = append(named, id) }}}
 	req := ask("echo", "hi")
 	req.ID = "cmd_given"
 	_, _ = m.Execute(t.Context(), req, live)
@@ -49,10 +49,10 @@ func TestWhatAPersonHasAllowedCountsOnceMoreForACallThatComesAgain(t *testing.T)
 	j := &journal{}
 	m, _ := newAskingMonitor(j, false)
 	asked := 0
-	yes := run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+	yes := run.Live{Asker: run.Asker{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 		asked++
 		return policy.Answer{Choice: policy.Once, By: "ann", How: policy.ByElicitation}, nil
-	}}
+	}}}
 	again, err := m.Permit(t.Context(), ask("echo", "push"), yes)
 	if err != nil || asked != 1 {
 		t.Fatalf("%v, asked %d times", err, asked)

@@ -74,10 +74,10 @@ func TestPoliciesChangeWhileCommandsAreDecided(t *testing.T) {
 func TestAnAnswerUnderAPolicyThatHasGoneIsVoid(t *testing.T) {
 	j := &journal{}
 	m, _ := newAskingMonitor(j, false)
-	live := run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+	live := run.Live{Asker: run.Asker{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 		m.Swap(deniesAll(), nil)
 		return policy.Answer{Choice: policy.Session, By: "ann"}, nil
-	}}
+	}}}
 	_, err := m.Execute(t.Context(), ask("echo", "push"), live)
 	if e := tipstaff.AsError(err); e.Code != tipstaff.ApprovalRequired || e.Hint == "" {
 		t.Errorf("the caller was told %v", err)

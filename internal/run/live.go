@@ -10,8 +10,15 @@ import (
 )
 
 // Live connects a caller to its command while the command is in progress. All
-// fields may be zero.
+// fields may be zero: then nobody watches, and nobody is asked.
 type Live struct {
+	Observer
+	Asker
+	InScript
+}
+
+// Observer is told how it goes with a command. Nil functions are not called.
+type Observer struct {
 	// Named is called once, before anything is decided, with the name that the
 	// record has for the command.
 	Named func(tipstaff.RequestID)
@@ -21,6 +28,16 @@ type Live struct {
 	// only during the call. They must not block. Each is called from a
 	// goroutine of its own.
 	Stdout, Stderr func(p []byte)
+	// WentOn reports whether the call was answered while the command still runs;
+	// nil: that never happens.
+	WentOn func() bool
+	// Controls is called once, before Started, with what can be done with the
+	// command from then on.
+	Controls func(Controls)
+}
+
+// Asker is how a person is asked about a command.
+type Asker struct {
 	// Ask puts a question to the person at the caller's end; nil: there is
 	// none.
 	Ask func(ctx context.Context, q policy.Question) (policy.Answer, error)
@@ -29,23 +46,18 @@ type Live struct {
 	AskInPage func(ctx context.Context, q policy.Question) (policy.Answer, error)
 	// Approval is the handle of an answered question; "": none.
 	Approval string
-	// WentOn reports whether the call was answered while the command still runs;
-	// nil: that never happens.
-	WentOn func() bool
-	// Controls is called once, before Started, with what can be done with the
-	// command from then on.
-	Controls func(Controls)
 	// Approved are the approvals for commands of a script that were given before it
 	// began.
 	Approved *Approvals
+}
 
-	// The fields below are those of a command of a script.
-
+// InScript is what a command gets from the script that it belongs to; zero for others.
+type InScript struct {
 	// Streams are what the command gets as its descriptors; nil: it gets pipes of
 	// its own, and what it writes is kept.
 	Streams *Streams
 	// Directory is the open directory of the command, if the policy is to take it
-	// instead of what lies at its path outside; see [policy.PrivateDir].
+	// instead of what is at its path outside; see [policy.PrivateDir].
 	Directory policy.Directory
 	// SandboxOf is the directory of the script, whose sandbox the command shares.
 	SandboxOf string

@@ -97,7 +97,7 @@ func TestARunTellsHowItEnded(t *testing.T) {
 func TestStartedIsToldOnceAndOnlyWhenSomethingRuns(t *testing.T) {
 	b := newBench(t)
 	n := 0
-	live := Live{Started: func() { n++ }}
+	live := Live{Observer: Observer{Started: func() { n++ }}}
 	if _, err := b.local.Run(t.Context(), b.grant(argv("true")), live); err != nil || n != 1 {
 		t.Errorf("told %d times, %v", n, err)
 	}
@@ -191,7 +191,7 @@ func TestT6TimeoutsAndCancellationsEndTheGroup(t *testing.T) {
 		t.Errorf("a program that ignores signals: %v %q", r.Cause, r.Signal)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := b.local.Run(ctx, b.grant(argv("sleep", "60")), Live{Started: cancel})
+	r, err := b.local.Run(ctx, b.grant(argv("sleep", "60")), Live{Observer: Observer{Started: cancel}})
 	if err != nil || r.Cause != tipstaff.Cancelled {
 		t.Errorf("cancelled: %v, %v", r.Cause, err)
 	}

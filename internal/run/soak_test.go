@@ -40,7 +40,7 @@ func TestSoak(t *testing.T) {
 		case 1:
 			req = tipstaff.Request{Argv: []string{"sleep", "60"}, Timeout: 5 * time.Millisecond}
 		case 2:
-			req, live = argv("sleep", "60"), Live{Started: cancel}
+			req, live = argv("sleep", "60"), Live{Observer: Observer{Started: cancel}}
 		case 3:
 			req = argv("testcmd", "flood", "200000", "both")
 		case 4:
@@ -56,19 +56,19 @@ func TestSoak(t *testing.T) {
 		case 9:
 			req = tipstaff.Request{Argv: []string{"cat"}, Terminal: &tipstaff.TerminalSize{}, Timeout: 20 * time.Millisecond}
 		case 10:
-			req, live = background("cat"), Live{Controls: func(c Controls) {
+			req, live = background("cat"), Live{Observer: Observer{Controls: func(c Controls) {
 				talking.Go(func() {
 					_, _ = c.Input(ctx, make([]byte, 100_000))
 					_, _ = c.WaitsForInput(), c.Signal(syscall.SIGKILL)
 				})
-			}}
+			}}}
 		case 11:
-			req, live = inBackground(tipstaff.Request{Argv: []string{"sh", "-c", "cat; setsid cat & cat"}, Terminal: &tipstaff.TerminalSize{}}), Live{Controls: func(c Controls) {
+			req, live = inBackground(tipstaff.Request{Argv: []string{"sh", "-c", "cat; setsid cat & cat"}, Terminal: &tipstaff.TerminalSize{}}), Live{Observer: Observer{Controls: func(c Controls) {
 				talking.Go(func() {
 					_, _ = c.Input(ctx, []byte("text\n"))
 					_, _ = c.CloseInput(), c.Signal(syscall.SIGTERM)
 				})
-			}}
+			}}}
 		}
 		g := b.grant(req)
 		defer g.Close()

@@ -32,22 +32,22 @@ func (b *bench) steer(req tipstaff.Request) *steered {
 	s := &steered{t: b.t, came: make(chan struct{}, 1), end: make(chan tipstaff.Result, 1)}
 	started := make(chan struct{})
 	live := Live{
-		Controls: func(c Controls) { s.Controls = c },
-		Started: func() {
-			if s.Controls == nil {
-				b.t.Error("it was started before its controls were given")
-			}
-			close(started)
-		},
-		Stdout: func(p []byte) {
-			s.mu.Lock()
-			s.text.Write(p)
-			s.mu.Unlock()
-			select {
-			case s.came <- struct{}{}:
-			default:
-			}
-		},
+		Observer: Observer{Controls: func(c Controls) { s.Controls = c },
+			Started: func() {
+				if s.Controls == nil {
+					b.t.Error("it was started before its controls were given")
+				}
+				close(started)
+			},
+			Stdout: func(p []byte) {
+				s.mu.Lock()
+				s.text.Write(p)
+				s.mu.Unlock()
+				select {
+				case s.came <- struct{}{}:
+				default:
+				}
+			}},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	g := b.grant(req)

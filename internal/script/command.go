@@ -111,8 +111,8 @@ func (r *scriptRun) request(m ipc.Message, files []*os.File) (tipstaff.Request, 
 		}
 	}
 	live := run.Live{
-		Streams:   &run.Streams{In: files[fromIn], Out: files[fromOut], Err: files[fromErr], More: files[fromMore:]},
-		SandboxOf: r.grant.Dir().Path(), Ask: r.live.Ask, AskInPage: r.live.AskInPage, Approval: r.live.Approval, Approved: r.live.Approved,
+		InScript: run.InScript{Streams: &run.Streams{In: files[fromIn], Out: files[fromOut], Err: files[fromErr], More: files[fromMore:]},
+			SandboxOf: r.grant.Dir().Path()}, Asker: run.Asker{Ask: r.live.Ask, AskInPage: r.live.AskInPage, Approval: r.live.Approval, Approved: r.live.Approved},
 	}
 	path, private := r.cell.Confined.Private(int(files[fromDirectory].Fd()))
 	switch {

@@ -17,7 +17,7 @@ func (s *server) steered(req tipstaff.Request) (run.Controls, chan tipstaff.Resu
 	s.t.Helper()
 	given, end := make(chan run.Controls, 1), make(chan tipstaff.Result, 1)
 	go func() {
-		res, err := s.Execute(s.t.Context(), req, run.Live{Controls: func(c run.Controls) { given <- c }})
+		res, err := s.Execute(s.t.Context(), req, run.Live{Observer: run.Observer{Controls: func(c run.Controls) { given <- c }}})
 		if err != nil {
 			s.t.Error(err)
 			close(given)

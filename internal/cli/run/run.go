@@ -100,7 +100,7 @@ func runOne(ctx context.Context, o flags.Config, req tipstaff.Request, stdout, s
 	}
 	defer server.SweepOnce(settings, "tipstaff run", st.Log)
 	defer st.Close("command ended")
-	r, err := st.Monitor.Execute(ctx, req, run.Live{Ask: askHere(os.Stdin, stderr)})
+	r, err := st.Monitor.Execute(ctx, req, run.Live{Asker: run.Asker{Ask: askHere(os.Stdin, stderr)}})
 	if err != nil {
 		return refusal(err)
 	}

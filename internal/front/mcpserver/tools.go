@@ -83,12 +83,12 @@ type caller struct {
 
 // live connects the client to its running command.
 func (c *caller) live(started func()) run.Live {
-	l := run.Live{Named: c.shown.name, Started: func() {
+	l := run.Live{Observer: run.Observer{Named: c.shown.name, Started: func() {
 		c.progress.now(running)
 		if started != nil {
 			started()
 		}
-	}}
+	}}}
 	l.Stdout, l.Stderr = c.progress.heard()
 	l.Ask, l.AskInPage, l.Approval = c.asking.ask(), c.asking.inPage(c), c.asking.claim
 	return l

@@ -337,10 +337,10 @@ func TestCommandsOfCallsThatWaitTakeNoInput(t *testing.T) {
 func TestAPersonIsNotAskedThroughACallThatWasAnswered(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
 		asked := 0
-		live := run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+		live := run.Live{Asker: run.Asker{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 			asked++
 			return policy.Answer{Choice: policy.Once}, nil
-		}}
+		}}}
 		ask := make(chan error)
 		j, err := w.Start(t.Context(), Command{Owner: me("a"), Live: live, Run: func(ctx context.Context, live run.Live) (tipstaff.Result, error) {
 			live.Name("cmd_1")
