@@ -55,11 +55,12 @@ type Question struct {
 type Choice int
 
 const (
-	Refuse  Choice = iota
+	Refuse  Choice = iota // it does not run
 	Once           // allow this command once
 	Session        // allow it again until the session ends
 )
 
+// String returns the name that records use.
 func (c Choice) String() string {
 	switch c {
 	case Once:
@@ -93,7 +94,7 @@ const (
 type Outcome string
 
 const (
-	Granted   Outcome = "granted"
+	Granted   Outcome = "granted"   // by a person, or by an earlier answer for the session
 	Denied    Outcome = "denied"    // by a person
 	Expired   Outcome = "expired"   // there was no answer in time
 	Pending   Outcome = "pending"   // it is open

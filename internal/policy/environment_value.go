@@ -84,6 +84,10 @@ func (j *variableJudge) anyPiece(word string, how slashes) bool {
 	return false
 }
 
+// pieceLeadsAstray reports whether one piece of a value names something that a
+// command may write. A relative path counts as such, because the command's
+// directory is in the workspace; a date, a ratio or a network with a slash is
+// no path.
 func (j *variableJudge) pieceLeadsAstray(piece string, how slashes) bool {
 	slash := strings.IndexByte(piece, '/')
 	switch {

@@ -76,14 +76,26 @@ func (u GatewayWorld) Files(Directory) Files { return noFiles{} }
 // noFiles are the files of a machine that is not seen.
 type noFiles struct{}
 
+// List returns no names.
 func (noFiles) List(string) ([]string, error) { return nil, nil }
-func (noFiles) Exists(string) (bool, error)   { return false, nil }
-func (noFiles) CheckBounds() error            { return nil }
-func (noFiles) Close() error                  { return nil }
+
+// Exists reports false.
+func (noFiles) Exists(string) (bool, error) { return false, nil }
+
+// CheckBounds never fails.
+func (noFiles) CheckBounds() error { return nil }
+
+// Close does nothing.
+func (noFiles) Close() error { return nil }
 
 // pathDirectory is a path. Nothing can be entered through it.
 type pathDirectory string
 
+// Path returns the path.
 func (d pathDirectory) Path() string { return string(d) }
-func (d pathDirectory) Fd() uintptr  { return ^uintptr(0) }
+
+// Fd returns a number that is no descriptor.
+func (d pathDirectory) Fd() uintptr { return ^uintptr(0) }
+
+// Close does nothing.
 func (d pathDirectory) Close() error { return nil }

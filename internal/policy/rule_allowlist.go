@@ -14,6 +14,10 @@ import (
 // With a policy file, a list that is not set does not restrict anything.
 type allowlist struct{ file bool }
 
+// Judge implements [Rule]: it finds the program of the command and denies one
+// that is not listed. The name that it passes on as the first argument is the
+// one that was judged, because programs such as busybox act by it. Where only a
+// policy file says what may run, the rule of the file does both.
 func (r allowlist) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	d.Allowlist.Absent = d.Allowlist.Absent && r.file
 	if len(d.Argv) == 0 {

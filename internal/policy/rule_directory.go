@@ -13,6 +13,10 @@ import (
 // confined.
 type directory struct{}
 
+// Judge implements [Rule]: it opens the directory and then compares the path of
+// what is open, so that nobody can replace it between the check and the start.
+// Of a path outside of the roots it says nothing else, or a caller could find
+// out what exists there.
 func (directory) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if !req.DirGiven {
 		dir, err := w.Directory(".")

@@ -14,6 +14,9 @@ import (
 // one without a directory: the server's own may lie outside.
 type fileRoots struct{ policy *language.Policy }
 
+// Judge implements [Rule]: it denies a working directory outside of the roots
+// of the file. A root that cannot be resolved denies as well, because the
+// directory could lie inside or outside.
 func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if r.policy == nil || len(r.policy.File.Roots) == 0 || d.Dir == nil {
 		return nil
@@ -181,6 +184,8 @@ func (p *pathFacts) roots() bool {
 // relative paths are outside, and nothing is known of repositories.
 type elsewhere struct{ language.Facts }
 
+// Inside reports whether an absolute path lies in the roots. A relative one
+// leads to an unknown directory, so it does not.
 func (e elsewhere) Inside(path string) bool {
 	return strings.HasPrefix(path, "/") && e.Facts.Inside(path)
 }

@@ -122,6 +122,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
+// read returns the content of a file, and an error for one that is larger than
+// maxAllowlist: half a list must not count as a whole one.
 func read(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -51,6 +51,7 @@ type files struct {
 	end     time.Time
 }
 
+// Close closes the directory.
 func (f *files) Close() error {
 	if f.root == nil {
 		return nil
