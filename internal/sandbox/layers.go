@@ -226,7 +226,7 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 // a slow disk.
 const maxSearching = 10 * time.Minute
 
-// resolve resolves a profile, within mostProbing while the tier is found out.
+// resolve resolves a profile, within maxProbing while the tier is found out.
 func (s *Sandbox) resolve(p profile.Profile, m profile.Machine, workspace []string) (profile.Paths, error) {
 	most, probing := maxSearching, s.probing.Load()
 	if probing {

@@ -72,7 +72,7 @@ func (v *view) copy(dir string, mounts []proc.Mount) (copies map[string]string, 
 	return copies, nil
 }
 
-// remove removes what furnish has made in a session sandbox, if nothing else is
+// remove removes what setupMounts has made in a session sandbox, if nothing else is
 // there, and reports whether its directory is gone. Searching it would cost more.
 func (v *view) remove(dir string) bool {
 	removed := map[string]bool{}
@@ -148,6 +148,9 @@ func (p mountPoint) clear(dir string) error {
 	return nil
 }
 
+// makeDirectory makes an empty directory where a mount needs one. Whatever a
+// command has put at that name is removed: a link, a file, a pipe. root keeps
+// every lookup inside of the session sandbox.
 func makeDirectory(root *os.Root, name string) error {
 	info, err := root.Lstat(name)
 	if err == nil && info.IsDir() {
@@ -162,6 +165,10 @@ func makeDirectory(root *os.Root, name string) error {
 	return root.Mkdir(name, 0o700)
 }
 
+// makeFile makes an empty file where a mount needs one, and removes anything
+// else that a command has put at that name; a regular file stays as it is.
+// O_EXCL makes it fail if a command is quicker, because opening the file of a
+// command could block (a pipe) or lead elsewhere (a link).
 func makeFile(root *os.Root, name string) error {
 	info, err := root.Lstat(name)
 	if err == nil && info.Mode().IsRegular() {

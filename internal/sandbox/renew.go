@@ -6,7 +6,7 @@ import "fmt"
 
 // refresh makes new layers before a command if the present ones are not of the
 // current version, or if a pin has come off. What waits in the old ones is made again in
-// the new ones if no call is held up by that (behind). The session sandbox has a user.
+// the new ones if no call is held up by that (tryInBackground). The session sandbox has a user.
 func (sess *sessionSandbox) refresh(behind bool) error {
 	if now, _ := sess.outdated(); !now {
 		return nil

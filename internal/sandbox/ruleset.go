@@ -186,6 +186,10 @@ func (s *Sandbox) allowOwn(l *layers, sess *sessionSandbox) error {
 	return s.allowOwnIn(l.rules, l, sess)
 }
 
+// allowOwnIn adds to a ruleset what one session sandbox has for itself: its
+// temporary directories and, in namespaces, the private file systems of its
+// enclosure, which only their descriptors reach. The lock is held because one
+// ruleset serves several session sandboxes, and they are made concurrently.
 func (s *Sandbox) allowOwnIn(rs *rules, l *layers, sess *sessionSandbox) error {
 	const all = landlock.Read | landlock.Write | landlock.Device
 	rs.mu.Lock()

@@ -406,6 +406,11 @@ func (s *Sandbox) Close() error {
 // record waits for it, and its client waits for the server.
 const removeAtEnd = time.Second
 
+// close releases everything in the order in which it is used: searches and the
+// guard stop first, so that nothing makes or watches a sandbox any more; the
+// background work ends before the sessions, because it may use them; and the
+// scratch directory is last, because all else lies in it. It goes on after an
+// error, so that one failure leaves nothing else behind.
 func (s *Sandbox) close() error {
 	s.end() // searches stop
 	defer s.stopRemoving()

@@ -68,7 +68,10 @@ type sessionSandbox struct {
 // errClosed: the server is ending.
 var errClosed = errors.New("the sandbox is closed")
 
-// enter finds or makes the session sandbox of a command.
+// enter finds or makes the session sandbox of a command, and counts the command
+// as a user of it and of its layers, so that neither is removed while the
+// command runs. The caller ends that with leave. On an error nothing is
+// counted.
 func (s *Sandbox) enter(c Command) (*sessionSandbox, *layers, error) {
 	workspace := s.workspaceOf(c)
 	set, err := s.settingsFor(c.Terms)
@@ -308,6 +311,10 @@ func (sess *sessionSandbox) make() error {
 	})
 }
 
+// makeOnce makes the directories of a session sandbox and its first layers.
+// Mkdir fails if a directory exists already: then two sandboxes would share it.
+// The token for the proxy is new for each sandbox, so that no session can use
+// the proxy of another.
 func (sess *sessionSandbox) makeOnce() error {
 	for _, dir := range []string{sess.dir, tempOf(sess.dir)} {
 		if err := unix.Mkdir(dir, 0o700); err != nil {

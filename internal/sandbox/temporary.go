@@ -32,7 +32,7 @@ const (
 	temporaryShare = 50
 )
 
-// mostTemporary and temporaryPart are the bound unless the settings say another one:
+// maxTemporary and temporaryPart are the bound unless the settings say another one:
 // so many bytes, and at most this part of what is free.
 const (
 	maxTemporary  = 2 << 30
@@ -133,6 +133,12 @@ func (t *tempWatch) due(free int64, known bool) bool {
 	return !known || t.free-free >= t.margin || time.Since(t.at) >= max(temporaryRest, temporaryShare*t.cost)
 }
 
+// measureIfDue measures the temporary files of every session with a running
+// command once the free space has shrunk by the margin or enough time has
+// passed, and ends the commands of sessions that hold too much. Measuring walks
+// whole trees, so the margin is half of what the fullest session may still
+// write: a session is measured before it passes its bound by much, and a quiet
+// disk is rarely walked.
 func (s *Sandbox) measureIfDue() {
 	t := s.temporary
 	free, known := freeOn(s.scratch.dir)

@@ -151,6 +151,9 @@ func (w *treeWalk) files(l *level) {
 	}
 }
 
+// entry visits one name of a directory. It looks at the name itself and follows
+// no link, because a command may have put a link there that leads out of its
+// own files. Directories wait in l.dirs, so that the walk needs no recursion.
 func (w *treeWalk) entry(l *level, name string) {
 	in := int(l.f.Fd())
 	var st unix.Stat_t

@@ -97,6 +97,10 @@ func (p Paths) AllowMounted(unseen ...string) (Allowlist, error) {
 	return p.allow(w, unseen)
 }
 
+// allow lists the rights of a profile in the order of [Allowlist]: everything
+// may be read first, then come the paths that may be written, so that a later
+// grant adds to an earlier one and none takes away. Nothing is granted on the
+// root itself but to list it: a grant there would cover all that is hidden.
 func (p Paths) allow(w *walk, unseen []string) (Allowlist, error) {
 	if p.Profile == Open {
 		return Allowlist{Grants: []Grant{{Path: "/", Dir: true, Right: List | Read | Write | Device}}}, nil
@@ -131,6 +135,9 @@ type walk struct {
 	watched   *watch
 }
 
+// newWalk prepares the lists that the walk tests each path against. /dev and
+// /run are blocked as a whole: they hold devices and sockets that reach out of
+// the sandbox, and what commands need of them is granted by itself.
 func newWalk(p Paths) *walk {
 	w := &walk{root: p.root, rights: map[string]Grant{}, watched: newWatch()}
 	for _, h := range p.Hidden {
@@ -149,6 +156,8 @@ func newWalk(p Paths) *walk {
 	return w
 }
 
+// each grants a right on some paths and everything in them. A path below a
+// hidden one gets nothing, even if a profile lists it.
 func (w *walk) each(paths []string, right Right) error {
 	for _, path := range paths {
 		if _, is := enclosing(path, w.hidden); is {

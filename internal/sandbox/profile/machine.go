@@ -53,7 +53,7 @@ type Machine struct {
 }
 
 // OwnFile is a file or directory of tipstaff's own. Its path is canonical and is not
-// resolved again: the caller resolved it while that was possible. The zero Own is
+// resolved again: the caller resolved it while that was possible. The zero OwnFile is
 // hidden.
 type OwnFile struct {
 	Entry
