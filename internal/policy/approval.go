@@ -56,8 +56,8 @@ type Choice int
 
 const (
 	Refuse  Choice = iota // it does not run
-	Once           // allow this command once
-	Session        // allow it again until the session ends
+	Once                  // allow this command once
+	Session               // allow it again until the session ends
 )
 
 // String returns the name that records use.

@@ -8,8 +8,8 @@ type ShellMode int
 
 const (
 	ShellOff   ShellMode = iota // no script runs
-	ShellRead            // redirections open no file for writing
-	ShellWrite           // they do where the sandbox allows it
+	ShellRead                   // redirections open no file for writing
+	ShellWrite                  // they do where the sandbox allows it
 )
 
 // String returns the word that settings use.
