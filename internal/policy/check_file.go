@@ -27,7 +27,7 @@ func (f TestFailure) Error() string {
 }
 
 // CheckFile runs the tests of a policy file independently of any machine: every
-// program exists, and the text of a path says whether it lies inside the roots
+// program exists, and the text of a path says whether it is inside the roots
 // (relative, without leading out by "..").
 func CheckFile(file *language.Policy) []TestFailure {
 	var failed []TestFailure

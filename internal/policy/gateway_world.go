@@ -8,11 +8,12 @@ import (
 	"tipstaff/internal/paths"
 )
 
-// GatewayWorld is a [World] that knows no machine: a gateway judges by it what another
-// machine carries out, which judges it again by what is really there. What only that
-// machine can know refuses nothing here: each name leads to a program, each path to
-// a directory, no pattern matches, and commands write nowhere. Names and paths mean
-// what they say; two paths with one last part count as one program.
+// GatewayWorld is a [World] without a machine. A gateway judges with it before it
+// sends a request to a runner, and the runner judges the request again by its own
+// files. So a fact that only the runner can know refuses nothing here: every name
+// leads to a program, every path to a directory, no pattern matches, and commands
+// write nowhere. No link is followed; two paths with the same last part count as
+// one program.
 type GatewayWorld struct {
 	// Allowed returns the names that a family may run.
 	Allowed func(f tipstaff.Family) Allowlist

@@ -65,8 +65,9 @@ func notAllowed(family tipstaff.Family, word, by string, l *Allowlist) Finding {
 	return f
 }
 
-// programFinder is a World that knows where programs are that it does not find.
-// Only of a program that the operator has allowed is the place told.
+// programFinder is a World that can find a program outside of the PATH. Callers
+// learn its directory only if the operator has allowed the program: otherwise they
+// could find out what is installed.
 type programFinder interface {
 	// UnsearchedDir returns a directory that the server does not search, or "".
 	UnsearchedDir(name string) string

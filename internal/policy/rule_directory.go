@@ -58,7 +58,7 @@ func openDirectory(path string, w World) (Directory, error) {
 	return w.Directory(path)
 }
 
-// insideRoots reports whether a canonical path lies within the roots. Without
+// insideRoots reports whether a canonical path is within the roots. Without
 // roots every path does.
 func insideRoots(path string, roots []string) bool {
 	return len(roots) == 0 || paths.Within(path, roots...)

@@ -70,7 +70,7 @@ func (r patterns) refuse(p *cmdline.Pattern, names []string, why error) Finding 
 	return f
 }
 
-// unlisted says why it cannot be told what a pattern matches.
+// unlisted says why the matches of a pattern are not known.
 func unlisted(err error) string {
 	switch {
 	case errors.Is(err, ErrOutside):

@@ -45,9 +45,8 @@ type WriteChecker interface {
 	Writable(path string, dir Directory) bool
 }
 
-// Repositories is a [World] that reads repositories of git. What the policy
-// file says of refs is judged by it; without it, nothing is known of any
-// repository.
+// Repositories is a [World] that reads repositories of git. Rules about refs are
+// judged by it; without it, nothing is known of any repository.
 type Repositories interface {
 	// Repository reads the repository that a run of git is about. It is asked for
 	// pushes only.
@@ -90,8 +89,9 @@ type Program struct {
 // FileID identifies a file independently of its names.
 type FileID struct{ Dev, Ino uint64 }
 
-// Directory is an open directory. Its path was canonical when it was opened; a
-// command enters it through the descriptor, whatever the path leads to by then.
+// Directory is an open directory. Its path was canonical when it was opened. A
+// command enters it through the descriptor, so a change of the path afterwards
+// cannot lead the command elsewhere.
 type Directory interface {
 	Path() string
 	Fd() uintptr

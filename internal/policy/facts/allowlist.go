@@ -33,7 +33,7 @@ type allowlistFile struct {
 	mu    sync.Mutex
 	read  bool // it was read at least once
 	stamp stamp
-	sure  bool // that seen tells what was read from what comes later
+	sure  bool // that stamp distinguishes the content that was read from any later one
 	list  policy.Allowlist
 }
 

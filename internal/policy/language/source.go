@@ -13,8 +13,8 @@ type SourceSetting struct {
 	At    Pos
 }
 
-// SourceSettings lists the settings of the file that apply to every command, with their
-// positions; rules, profiles and tests are not among them.
+// SourceSettings lists the settings of the file that apply to every command,
+// with their positions. Rules, profiles and tests are not among them.
 func (p *Policy) SourceSettings() []SourceSetting {
 	var out []SourceSetting
 	f := &p.File
