@@ -192,7 +192,7 @@ func (w *treeWalk) up() {
 	}
 }
 
-// reopenParent opens the level above, or returns nil if that is another directory by now.
+// reopenParent opens the level above, or returns nil if that is another directory now.
 func (w *treeWalk) reopenParent(l, above *level) *os.File {
 	fd, err := openLevel(l, "..")
 	if err != nil {
@@ -251,7 +251,7 @@ func openLevel(in *level, name string) (fd int, err error) {
 }
 
 // grantBelow opens a directory in a level to its own user, and returns the permissions
-// it had. It changes those of nothing else, whatever bears the name by now.
+// it had. It changes those of nothing else, whatever bears the name now.
 func grantBelow(in *level, name string) (before uint32, ok bool) {
 	fd, err := unix.Openat(int(in.f.Fd()), name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

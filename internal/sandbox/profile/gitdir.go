@@ -119,7 +119,7 @@ func (r *resolver) workTree(own, file string, perTree bool) {
 }
 
 // commonDir returns the repository that the directory of a linked work tree belongs
-// to, if it says so and lies where such directories lie; otherwise "".
+// to, if it says so and is where such directories lie; otherwise "".
 func (r *resolver) commonDir(own string) string {
 	path, err := r.readGitPath(filepath.Join(own, "commondir"), "", own)
 	if err != nil {
@@ -173,7 +173,7 @@ func (r *resolver) pinGit(path string, dir bool, why string) {
 	}
 }
 
-// pinHooksPath pins the directory that core.hooksPath names, if it lies in the
+// pinHooksPath pins the directory that core.hooksPath names, if it is in the
 // workspace. Relative ones are relative to the top of a work tree.
 func (r *resolver) pinHooksPath(dir, value string, tops []string) {
 	for _, top := range tops {

@@ -37,7 +37,7 @@ type readConfig struct {
 type includeWalk struct {
 	remaining int                     // includes that may still be followed
 	byPath    map[string]gitConfig    // by the path of the include
-	byFile    map[configKey]gitConfig // the same files, whatever their names
+	byFile    map[configKey]gitConfig // the same files, under any name
 }
 
 // configKey is a file in a directory, from which its includes are seen.

@@ -11,7 +11,7 @@ import (
 // gitFile handles a file .git, which names the repository of a linked work tree or
 // of a submodule.
 //
-// Such a repository may lie outside of the workspace, and git can do nothing there
+// Such a repository may be outside of the workspace, and git can do nothing there
 // unless it may write it. But every command that can write the workspace can write
 // such a file. So the repository has to prove that it knows this work tree, by files
 // that are out of reach of commands.

@@ -145,7 +145,7 @@ func (r *resolver) warnOfConfig(path string) {
 }
 
 // hideHomes hides the homes of the row alone of system.txt, if the server runs as
-// another user, and no workspace, program or home of its lies there.
+// another user, and no workspace, program or home of its is there.
 func (r *resolver) hideHomes() {
 	for _, name := range r.tables.system["alone"] {
 		home, info, err := canonical(filepath.Join(r.root, name))
@@ -192,7 +192,7 @@ func (r *resolver) otherNames(path string) []string {
 	})
 }
 
-// hideOutermost drops paths that lie in another hidden one.
+// hideOutermost drops paths that are in another hidden one.
 func (r *resolver) hideOutermost() {
 	slices.SortStableFunc(r.Hidden, func(a, b Entry) int { return byPath(a.Path, b.Path) })
 	var kept []Entry

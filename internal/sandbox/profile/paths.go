@@ -9,7 +9,7 @@ import (
 
 // Paths is the result of a profile on this machine, for these workspaces, now. Every
 // path is canonical and exists, except those of Missing and Watched. Lists are
-// sorted, parents first. No path of Workspace, Caches and Git lies below another of
+// sorted, parents first. No path of Workspace, Caches and Git is below another of
 // the three, except a workspace in a cache.
 type Paths struct {
 	Profile Profile `json:"profile"`
@@ -29,7 +29,7 @@ type Paths struct {
 	Hidden []Entry `json:"hidden,omitempty"`
 	// Shown lists files in hidden directories that stay readable.
 	Shown []string `json:"shown,omitempty"`
-	// Pinned lists what lies below something writable and must not change. In the
+	// Pinned lists what is below something writable and must not change. In the
 	// order of the list, each can be mounted on itself.
 	Pinned []Pin `json:"pinned,omitempty"`
 	// Missing lists what Make has to make before commands run; then call Resolve
@@ -77,7 +77,7 @@ type Entry struct {
 type Pin struct {
 	Entry
 	// InPlace: it must not be moved or removed, because something hidden or pinned
-	// lies in it. Its contents are as writable as without the pin.
+	// is in it. Its contents are as writable as without the pin.
 	InPlace bool `json:"in_place,omitempty"`
 	// GitDir is the directory of the repository whose configuration this is; "": it
 	// is no configuration.
@@ -188,7 +188,7 @@ func (p Paths) Stages() (list []string) {
 	return sorted(list)
 }
 
-// MissingBeside returns what is missing and lies in none of these directories.
+// MissingBeside returns what is missing and is in none of these directories.
 func (p Paths) MissingBeside(dirs []string) []Entry {
 	return slices.DeleteFunc(slices.Clone(p.Missing), func(m Entry) bool {
 		_, in := enclosing(m.Path, dirs)

@@ -77,15 +77,15 @@ func (r *resolver) watchInTops() {
 	slices.SortFunc(r.Watched, func(a, b Entry) int { return byPath(a.Path, b.Path) })
 }
 
-// within reports whether a path is one of these pins or lies below one. They are
-// sorted, and none lies below another.
+// within reports whether a path is one of these pins or is below one. They are
+// sorted, and none is below another.
 func within(pinned []Pin, path string) bool {
 	i, found := slices.BinarySearchFunc(pinned, path, func(p Pin, path string) int { return byPath(p.Path, path) })
 	return found || i > 0 && paths.Within(path, pinned[i-1].Path)
 }
 
 // watchHome lists start-up files and settings with secrets that the home does not have
-// yet, if the home lies in a workspace: what a command makes there is put back.
+// yet, if the home is in a workspace: what a command makes there is put back.
 func (r *resolver) watchHome() {
 	home := r.homes[0]
 	if _, in := enclosing(home.path, r.Workspace); !in || home.path == "" {

@@ -201,7 +201,7 @@ func firstLink(path string) (link, rest string) {
 	return "", ""
 }
 
-// isHidden reports whether a path is hidden or lies in something hidden.
+// isHidden reports whether a path is hidden or is in something hidden.
 func (r *resolver) isHidden(path string) bool {
 	return slices.ContainsFunc(r.Hidden, func(h Entry) bool { return paths.Within(path, h.Path) })
 }
@@ -253,7 +253,7 @@ func (r *resolver) linkedRepository(path string) {
 	}
 }
 
-// writable reports whether a path lies in something that commands may write.
+// writable reports whether a path is in something that commands may write.
 func (r *resolver) writable(path string) bool {
 	for _, list := range [][]string{r.Workspace, r.Git, r.Caches} {
 		if _, in := enclosing(path, list); in {
