@@ -11,7 +11,7 @@ import (
 const (
 	// MaxBytes is how long a script may be.
 	MaxBytes = 256 << 10
-	// maxDepth is how deep its parts may lie within each other.
+	// maxDepth is how deep its parts may be within each other.
 	maxDepth = 100
 )
 
