@@ -27,7 +27,7 @@ type ownFileCache struct {
 	files []profile.OwnFile
 }
 
-// ownCacheAge is the greatest age of an answer. An old one hides no file less: it only
+// ownCacheAge is the greatest age of an answer. A stale one exposes no file: it only
 // decides which directories a caller can make writable.
 const ownCacheAge = time.Second
 

@@ -49,8 +49,9 @@ func (r *resolver) gitFile(path string) {
 	r.gitDir(repository)
 }
 
-// proves returns an error unless the file .git at path belongs to the repository, in
-// which the directory own is that of this work tree.
+// proves returns an error unless the file .git at path belongs to the
+// repository. own is the directory that the repository keeps for this work
+// tree.
 func (r *resolver) proves(path, own, repository string) error {
 	if !isRepository(repository) {
 		return fmt.Errorf("it is no repository")

@@ -125,9 +125,10 @@ func followLinks(path string) (string, error) {
 	return at, nil
 }
 
-// existing returns the canonical form of the part of path that exists, and the rest,
-// which does not; "" if all of it exists. It asks for few of the directories above: a
-// command may have written a path with thousands of them.
+// existing returns the canonical form of the longest part of path that exists,
+// and the rest; rest is "" if all of it exists. It looks at few of the
+// directories above, by bisection, because a command may have written a path
+// with thousands of them.
 func existing(path string) (dir, rest string) {
 	path = filepath.Clean(path)
 	ups := parents(path)
@@ -188,5 +189,5 @@ func opens(path string) bool {
 	return true
 }
 
-// isPattern reports whether a name is a pattern for several.
+// isPattern reports whether a name is a pattern.
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
