@@ -29,6 +29,10 @@ func ParseAllowlistFile(data []byte, source string) Allowlist {
 // one.
 func ReadNames(data []byte) ([]string, error) { return allowlistNames(data) }
 
+// allowlistNames returns the names in an allowlist: a JSON array of names, or
+// an object with the key commands. It refuses every text that two parsers could
+// read in two ways (a byte order mark, a second value), because the list
+// decides what may run and a person must be able to see what it holds.
 func allowlistNames(data []byte) ([]string, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):

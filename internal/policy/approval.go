@@ -11,8 +11,8 @@ import (
 	"tipstaff"
 )
 
-// Question is what a person is asked when the policy leaves a command to one:
-// exactly what would run, for whom, and which rule requires a person.
+// Question is what a person is asked before a command runs that a rule leaves to
+// people: exactly what would run, for whom, and which rule requires a person.
 type Question struct {
 	// Digest identifies exactly what would run. Two questions with one digest
 	// ask for the same thing: the same arguments, file, directory, environment,
@@ -55,11 +55,12 @@ type Question struct {
 type Choice int
 
 const (
-	Refuse  Choice = iota
-	Once           // allow this command once
-	Session        // allow it again until the session ends
+	Refuse  Choice = iota // it does not run
+	Once                  // allow this command once
+	Session               // allow it again until the session ends
 )
 
+// String returns the name that records use.
 func (c Choice) String() string {
 	switch c {
 	case Once:
@@ -93,7 +94,7 @@ const (
 type Outcome string
 
 const (
-	Granted   Outcome = "granted"
+	Granted   Outcome = "granted"   // by a person, or by an earlier answer for the session
 	Denied    Outcome = "denied"    // by a person
 	Expired   Outcome = "expired"   // there was no answer in time
 	Pending   Outcome = "pending"   // it is open
@@ -118,9 +119,9 @@ type Approval struct {
 	until   time.Time
 }
 
-// NewApproval returns the approval of q by a person, valid until the given
-// time. Only internal/policy/approval, which keeps the answers, calls it (see
-// floors.txt).
+// NewApproval returns a person's approval of q, valid until the given time.
+// Whoever may call it can permit a command, so only internal/policy/approval,
+// which checks the answers, does (floors.txt holds that).
 func NewApproval(q Question, w Verdict, until time.Time) Approval {
 	return Approval{verdict: w, digest: q.Digest, until: until}
 }
@@ -147,9 +148,9 @@ func (d *Decision) Question() (Question, bool) {
 	return q, true
 }
 
-// answeredInApps reports whether every rule that requires a person lets the client's
-// page take the answer. Where there are more rules than a person is told of, it does
-// not.
+// answeredInApps reports whether every rule that requires a person accepts an
+// answer from the client's page. It does not if there are more such rules than
+// a question cites: a person has to see a reason to overrule it.
 func (d *Decision) answeredInApps() bool {
 	asking := 0
 	for _, f := range d.Findings {
@@ -166,8 +167,7 @@ func (d *Decision) answeredInApps() bool {
 // maxReasons bounds how many rules a question cites.
 const maxReasons = 5
 
-// reasons are the texts of the rules that require a person, a sentence or two
-// each.
+// reasons returns the texts of the rules that require a person, as sentences.
 func (d *Decision) reasons() string {
 	var all []string
 	for _, f := range d.Findings {
@@ -185,9 +185,10 @@ func (d *Decision) reasons() string {
 	return strings.Join(all, " ")
 }
 
-// Approved returns the grant that a decision to ask withholds, if a person has
-// approved exactly this command and now is before the end of the approval. It
-// returns the grant only once.
+// Approved returns the grant that a decision to ask withholds, if a approves
+// exactly this command under these settings and now is before its end. It
+// returns the grant once; a second call fails, so that one answer starts one
+// command.
 func (d *Decision) Approved(a Approval, now time.Time) (*Grant, bool) {
 	g := d.withheld
 	if d.Effect != Ask || g == nil || a.verdict.Choice == Refuse || a.verdict.Outcome != Granted ||
@@ -201,8 +202,8 @@ func (d *Decision) Approved(a Approval, now time.Time) (*Grant, bool) {
 // Verdict returns a person's answer, if one was asked.
 func (d *Decision) Verdict() Verdict { return d.verdict }
 
-// Answered notes, for the record, the outcome of a question that was not
-// granted.
+// Answered notes the outcome of a question that ended without a grant, for the
+// record.
 func (d *Decision) Answered(w Verdict) { d.verdict = w }
 
 // Close closes the directory of a command that needed an approval and did not
@@ -226,8 +227,9 @@ func passedVariables(g *Grant) []string {
 }
 
 // digest returns the SHA-256, in hexadecimal, of everything that affects what
-// runs and for whom. The length of each part precedes it, so that no two lists
-// of parts have the same digest.
+// runs and for whom. Each part is preceded by its length: otherwise two
+// different commands could have one digest, and an approval of the first would
+// start the second.
 func (g *Grant) digest(settings string) string {
 	h := sha256.New()
 	number := func(n uint64) { h.Write(binary.BigEndian.AppendUint64(nil, n)) }

@@ -73,6 +73,11 @@ type following struct {
 	rest     string // everything behind the word
 }
 
+// isCommand reports whether the text behind an operator reads as another
+// command. Code and prose have the same operators ("a; b", "x && y"), so the
+// word decides: a path or an option makes it a command at once, a word that is
+// no known command makes it none. A miss is harmless, because no shell runs; a
+// false alarm refuses honest work.
 func (c *following) isCommand() bool {
 	switch {
 	case c.word == "":

@@ -20,12 +20,14 @@ type TestFailure struct {
 	Got  string // effect and deciding rule, or why it could not be judged
 }
 
+// Error returns the failure as one line: its position, the command, what was
+// expected and what came out.
 func (f TestFailure) Error() string {
 	return fmt.Sprintf("%s: %q is expected to be %s, and is %s", f.At, f.Run, f.Want, f.Got)
 }
 
 // CheckFile runs the tests of a policy file independently of any machine: every
-// program exists, and the text of a path says whether it lies inside the roots
+// program exists, and the text of a path says whether it is inside the roots
 // (relative, without leading out by "..").
 func CheckFile(file *language.Policy) []TestFailure {
 	var failed []TestFailure
@@ -93,6 +95,9 @@ func judgeScript(file *language.Policy, text string, who language.Who, facts lan
 	return d
 }
 
+// judgeFile judges one command by the file alone, as [file] does on a machine,
+// but with the names in the place of programs: a test of a file has to give the
+// same result on every machine.
 func judgeFile(file *language.Policy, words, writes []string, who language.Who, facts language.Facts) Decision {
 	d := Decision{Argv: words, Digest: file.Digest}
 	if len(words) == 0 || words[0] == "" {

@@ -90,8 +90,8 @@ func (f Finding) refusal() error {
 
 // Grant is the permission to run one command once, exactly as it was decided, or
 // to begin one script. A grant of a script permits no program: Program is the
-// zero Program, and Argv is empty. Only [Policy.Decide] makes one; a decision to ask withholds it until
-// [Decision.Approved]. The holder closes it.
+// zero Program, and Argv is empty. Only [Policy.Decide] makes a Grant; a decision
+// to ask withholds it until [Decision.Approved]. The holder closes it.
 type Grant struct {
 	req     tipstaff.Request
 	program Program
@@ -119,8 +119,8 @@ func (g *Grant) Script() (Script, bool) {
 	return *g.script, true
 }
 
-// Program returns the file to run, which is to be checked again just before the
-// start.
+// Program returns the file to run. The runner checks once more, just before the
+// start, that it is still the same file.
 func (g *Grant) Program() Program { return g.program }
 
 // Argv returns the program's arguments, its name first.
@@ -136,8 +136,8 @@ func (g *Grant) Dropped() []string { return g.dropped }
 func (g *Grant) Dir() Directory { return g.dir }
 
 // Roots returns the directories to which the policy file confines the command,
-// limited to those that the setting of the roots has too, canonical; none if
-// the file says nothing.
+// canonical, and only as far as the setting of the roots has them too. It
+// returns none if the file sets none; then only the setting counts.
 func (g *Grant) Roots() []string { return g.roots }
 
 // Timeout returns the time limit, which is positive.
@@ -151,8 +151,9 @@ func (g *Grant) OutputBytes() int { return g.output }
 // processes, network, profile and tier are for the sandbox to apply.
 func (g *Grant) Bounds() language.Bounds { return g.bounds }
 
-// Credentials returns what the command, and what it starts, is lent. Variables
-// among them are in Env already; the rest is for the sandbox to provide.
+// Credentials returns the credentials that the command is lent, with everything
+// that it starts. Variables among them are in Env already; the sandbox provides
+// the rest.
 func (g *Grant) Credentials() language.Credentials { return g.credentials }
 
 // Close closes the directory.

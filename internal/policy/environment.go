@@ -92,9 +92,9 @@ type Dropped struct {
 }
 
 // Admit divides a caller's variables, each "NAME=value", into those that
-// commands get and those that they do not get: secrets, variables that make
-// programs load or start code or that change where they look for it, and paths
-// to where commands may write. Malformed or too many variables are an
+// commands get and those that are dropped: secrets, variables that make
+// programs load or start code or change where they look for it, and paths to
+// places where commands may write. Malformed or too many variables are an
 // *[tipstaff.Error] with the code InvalidParameters.
 func (e *Environment) Admit(vars []string, by Admission) (accepted []string, dropped []Dropped, err error) {
 	if len(vars) > maxVariables {

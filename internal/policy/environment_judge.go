@@ -63,6 +63,8 @@ func assignmentFault(name, value string) string {
 // systemOnly is a world that knows only where the system's own programs are.
 type systemOnly struct{ World }
 
+// Writable reports true outside of the system's own directories: nothing else
+// is known of the machine here.
 func (systemOnly) Writable(path string, _ Directory) bool {
 	system := paths.Within(path, "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt")
 	return !system || strings.Contains(path, "..") || paths.Within(path, "/usr/src", "/usr/local/src")

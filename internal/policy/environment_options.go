@@ -19,6 +19,8 @@ type optionPart struct {
 	kind byte // 0: exactly text; '#' a number; '?' a word; ',' a list of words
 }
 
+// readOptions reads a row of environment-options.txt: names, a colon, and the
+// options that are harmless in the values of these variables.
 func (t *variableTables) readOptions(line string) error {
 	names, options, ok := strings.Cut(line, ": ")
 	if !ok {
@@ -42,6 +44,8 @@ func (t *variableTables) readOptions(line string) error {
 	return nil
 }
 
+// parseOption parses an option with its signs: # stands for a number, ? for a word,
+// and ?, for a list of words with commas between them.
 func parseOption(text string) (harmlessOption, error) {
 	var o harmlessOption
 	for rest := text; rest != ""; {
@@ -108,6 +112,9 @@ func takeOption(known []harmlessOption, words []string) int {
 	return 0
 }
 
+// matches reports whether a word is this option. A sign takes the text up to
+// the next literal part, and the whole word has to fit: a prefix that fits
+// could be followed by anything.
 func (o *harmlessOption) matches(word string) bool {
 	for i, part := range o.parts {
 		switch {

@@ -45,6 +45,10 @@ var environmentRules = sync.OnceValue(func() *variableRules {
 	return rules
 })
 
+// parseVariableRules parses environment.txt: rows of rules, each under the
+// reason (why) that stands before it; but names exceptions from the prefixes of
+// the row before. A row that cannot be parsed is an error and is never skipped,
+// because most rows refuse something.
 func parseVariableRules(text string) (*variableRules, error) {
 	rules := &variableRules{exact: map[string][]variableRule{}}
 	first := 0 // the first of the prefixes that a "but" line refers to
@@ -84,6 +88,8 @@ func parseVariableRules(text string) (*variableRules, error) {
 	return rules, nil
 }
 
+// parseVariableHead parses the three words in front of a colon: the action, the
+// owner of the variable, and how names are compared.
 func parseVariableHead(words []string) (rule variableRule, how string, err error) {
 	if len(words) != 3 {
 		return rule, "", fmt.Errorf("%d words instead of three", len(words))

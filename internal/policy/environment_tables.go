@@ -77,6 +77,9 @@ var environmentTables = sync.OnceValue(func() *variableTables {
 	return t
 })
 
+// readVariableTables parses the tables that variables without a rule are judged
+// by. The first row that cannot be parsed ends it with an error, because a
+// table with a gap would let a variable pass.
 func readVariableTables() (*variableTables, error) {
 	t := &variableTables{
 		words: map[string]variableClass{}, load: map[string]bool{}, switches: map[string]bool{}, first: map[string]bool{}, anywhere: map[string]bool{},
@@ -103,6 +106,9 @@ func readVariableTables() (*variableTables, error) {
 	return t, nil
 }
 
+// readClass reads a row of environment-classes.txt: a class and the words that
+// put a name into it. A word may have one class only, because the order of rows
+// must not decide.
 func (t *variableTables) readClass(line string) error {
 	name, words, ok := strings.Cut(line, "  ")
 	class, known := map[string]variableClass{
@@ -133,6 +139,9 @@ func (t *variableTables) readClass(line string) error {
 	return nil
 }
 
+// readHarmless reads a row of environment-harmless.txt: the kind of value, the
+// names, and why they are harmless. The reason is required, so that no name is
+// added without one.
 func (t *variableTables) readHarmless(line string) error {
 	kindName, rest, _ := strings.Cut(line, "  ")
 	names, why, ok := strings.Cut(strings.TrimSpace(rest), "  ")

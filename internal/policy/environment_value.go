@@ -84,6 +84,10 @@ func (j *variableJudge) anyPiece(word string, how slashes) bool {
 	return false
 }
 
+// pieceLeadsAstray reports whether one piece of a value names something that a
+// command may write. A relative path counts as such, because the command's
+// directory is in the workspace; a date, a ratio or a network with a slash is
+// no path.
 func (j *variableJudge) pieceLeadsAstray(piece string, how slashes) bool {
 	slash := strings.IndexByte(piece, '/')
 	switch {
@@ -164,9 +168,9 @@ func (j *variableJudge) fileURL(rest string) bool {
 	return err != nil || path == "" || path[0] != '/' || j.writable(path)
 }
 
-// writable reports whether commands may write where an absolute path leads, or
-// one that begins with ~. Names by which a program finds its own directory or
-// descriptors depend on the program and count as writable.
+// writable reports whether commands may write at an absolute path, or at one
+// that begins with ~. A path by which each program finds something else, such
+// as /proc/self, counts as writable.
 func (j *variableJudge) writable(path string) bool {
 	switch path {
 	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdout", "/dev/stderr":

@@ -8,11 +8,12 @@ import (
 	"tipstaff/internal/paths"
 )
 
-// GatewayWorld is a [World] that knows no machine: a gateway judges by it what another
-// machine carries out, which judges it again by what is really there. What only that
-// machine can know refuses nothing here: each name leads to a program, each path to
-// a directory, no pattern matches, and commands write nowhere. Names and paths mean
-// what they say; two paths with one last part count as one program.
+// GatewayWorld is a [World] without a machine. A gateway judges with it before it
+// sends a request to a runner, and the runner judges the request again by its own
+// files. So a fact that only the runner can know refuses nothing here: every name
+// leads to a program, every path to a directory, no pattern matches, and commands
+// write nowhere. No link is followed; two paths with the same last part count as
+// one program.
 type GatewayWorld struct {
 	// Allowed returns the names that a family may run.
 	Allowed func(f tipstaff.Family) Allowlist
@@ -76,14 +77,26 @@ func (u GatewayWorld) Files(Directory) Files { return noFiles{} }
 // noFiles are the files of a machine that is not seen.
 type noFiles struct{}
 
+// List returns no names.
 func (noFiles) List(string) ([]string, error) { return nil, nil }
-func (noFiles) Exists(string) (bool, error)   { return false, nil }
-func (noFiles) CheckBounds() error            { return nil }
-func (noFiles) Close() error                  { return nil }
+
+// Exists reports false.
+func (noFiles) Exists(string) (bool, error) { return false, nil }
+
+// CheckBounds never fails.
+func (noFiles) CheckBounds() error { return nil }
+
+// Close does nothing.
+func (noFiles) Close() error { return nil }
 
 // pathDirectory is a path. Nothing can be entered through it.
 type pathDirectory string
 
+// Path returns the path.
 func (d pathDirectory) Path() string { return string(d) }
-func (d pathDirectory) Fd() uintptr  { return ^uintptr(0) }
+
+// Fd returns a number that is no descriptor.
+func (d pathDirectory) Fd() uintptr { return ^uintptr(0) }
+
+// Close does nothing.
 func (d pathDirectory) Close() error { return nil }

@@ -14,10 +14,9 @@ import (
 // byAlias is what starts a command of git that an alias stands for.
 const byAlias = "an alias of git"
 
-// aliasOf returns the command that a subcommand of git stands for by an alias in
-// a configuration. Only words that are no subcommand are looked up, because git
-// takes no alias for those. Of a repository that is not known, neither are its
-// aliases.
+// aliasOf returns the command that git would run for an alias. It looks up only
+// words that are no subcommand, because git accepts no alias for those. The
+// aliases of an unknown repository are unknown too.
 func aliasOf(l *layer) ([]programs.Start, []fault) {
 	facts, knows := l.facts.(language.Repositories)
 	if !knows || path.Base(l.words[0]) != "git" || l.from.Open || len(l.from.Holes) > 0 {

@@ -17,11 +17,11 @@ type Layer struct {
 	Open bool
 }
 
-// LayersOf returns every command line of a command that can be told from its
-// arguments, the command itself first: what wrappers and options would start,
-// and parts of a program under the name that they are judged by. whole is false
-// if the arguments hold something that would be started and cannot be told,
-// such as a line for a shell.
+// LayersOf returns every command line that the arguments of a command show, the
+// command itself first: programs that wrappers and options would start, and
+// parts of a program under the names by which they are judged. whole is false
+// if the command would start something that its arguments do not show, such as
+// a line for a shell.
 func LayersOf(argv []string) (layers []Layer, whole bool) {
 	if len(argv) == 0 || argv[0] == "" {
 		return nil, true

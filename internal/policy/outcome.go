@@ -24,6 +24,8 @@ type outcome struct {
 	faults []fault
 }
 
+// act adds what one act of a program comes to: a command line that it starts,
+// or an objection. An act of an unknown kind is an objection.
 func (o *outcome) act(a *programs.Act) {
 	switch a.Does {
 	case programs.Starts:

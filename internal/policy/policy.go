@@ -61,7 +61,7 @@ type Draft struct {
 	Dropped   []string
 	Dir       Directory // nil when it could not be opened
 	Timeout   time.Duration
-	// Roots are those of the policy file that also lie in the setting's; see
+	// Roots are the roots of the policy file inside those of the setting; see
 	// [Grant.Roots].
 	Roots []string
 	// Bounds are the bounds that the policy file sets for the command.
@@ -112,11 +112,12 @@ const (
 )
 
 // Decide judges a request by every rule that can be applied, so that the answer
-// has all reasons. What is not established in the end is denied. The caller
+// has all reasons at once. Anything that no rule has established is denied. It
+// starts nothing, and may be called from several goroutines at once. The caller
 // closes the decision.
 //
-// A request with a script is a request to begin it: each of its commands is a
-// request of its own.
+// A request with a script asks to begin it. Each of its commands is a request
+// of its own when the script reaches it.
 func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 	limits, known := p.settings.Limits[req.Family]
 	if !known || (req.Family != tipstaff.Execute && req.Family != tipstaff.Terminal) {

@@ -1,8 +1,8 @@
 package policy
 
-// PrivateDir is a [Directory] that a caller's own commands have made in the temporary
-// directory that only they see. Outside of their sandbox nothing lies at its path,
-// or something else does, so no root holds it.
+// PrivateDir is a [Directory] that a caller's own commands have made in their
+// temporary directory, which only they see. Outside of their sandbox its path leads
+// nowhere or to something else, so it is in no root.
 type PrivateDir interface {
 	Directory
 	Private() bool
@@ -39,7 +39,7 @@ func (h worldWithDirectory) Canonical(path string, dir Directory) (string, error
 	return "", ErrNotFound
 }
 
-// Writable says what the world says.
+// Writable asks the world.
 func (h worldWithDirectory) Writable(path string, dir Directory) bool {
 	if p, knows := h.World.(WriteChecker); knows {
 		return p.Writable(path, dir)

@@ -113,9 +113,9 @@ func decidesGit(name string) bool {
 // the same user, with the same variables.
 var plainWrappers = []string{"timeout", "nice", "nohup", "setsid", "stdbuf", "time", "ionice", "taskset", "chrt"}
 
-// sameRepository returns the facts for what a program starts: nothing is known
-// of repositories if it may run with other variables, elsewhere, or as another
-// user.
+// sameRepository returns the facts for a command that another program starts.
+// If that program may change variables, directory or user, the command could
+// read another repository, so nothing is known of it.
 func sameRepository(l *layer, s *programs.Start) language.Facts {
 	name := path.Base(l.words[0])
 	switch {

@@ -16,6 +16,10 @@ import (
 // With a policy file, a list that is not set does not restrict anything.
 type allowlist struct{ file bool }
 
+// Judge implements [Rule]: it finds the program of the command and denies one
+// that is not listed. The name that it passes on as the first argument is the
+// one that was judged, because programs such as busybox act by it. Where only a
+// policy file says what may run, the rule of the file does both.
 func (r allowlist) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	d.Allowlist.Absent = d.Allowlist.Absent && r.file
 	if len(d.Argv) == 0 {
@@ -63,8 +67,9 @@ func notAllowed(family tipstaff.Family, word, by string, l *Allowlist) Finding {
 	return f
 }
 
-// programFinder is a World that knows where programs are that it does not find.
-// Only of a program that the operator has allowed is the place told.
+// programFinder is a World that can find a program outside of the PATH. Callers
+// learn its directory only if the operator has allowed the program: otherwise they
+// could find out what is installed.
 type programFinder interface {
 	// UnsearchedDir returns a directory that the server does not search, or "".
 	UnsearchedDir(name string) string

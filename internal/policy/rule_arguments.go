@@ -24,6 +24,7 @@ const (
 	ArgumentsOff
 )
 
+// String returns the name that settings use.
 func (m ArgumentMode) String() string {
 	switch m {
 	case ArgumentsContextual:
@@ -55,6 +56,9 @@ func ParseArgumentMode(s string) (ArgumentMode, error) {
 // wants.
 type arguments struct{ mode ArgumentMode }
 
+// Judge implements [Rule]. Text that a program takes as text (a commit message)
+// may look like a shell's, and is found out only if an argument looks like one,
+// because most do not.
 func (r arguments) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	if req.Family != tipstaff.Terminal || r.mode == ArgumentsOff || len(d.Argv) < 2 {
 		return nil
@@ -114,6 +118,8 @@ func intentOf(arg string) (intent, bool) {
 	return intent{}, false
 }
 
+// unsafeArgument says which argument was refused, and for each kind what to do
+// without a shell.
 func unsafeArgument(index int, in intent) Finding {
 	found := strings.TrimSpace(in.found)
 	f := Finding{

@@ -13,6 +13,10 @@ import (
 // confined.
 type directory struct{}
 
+// Judge implements [Rule]: it opens the directory and then compares the path of
+// what is open, so that nobody can replace it between the check and the start.
+// Of a path outside of the roots it says nothing else, or a caller could find
+// out what exists there.
 func (directory) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if !req.DirGiven {
 		dir, err := w.Directory(".")
@@ -54,7 +58,7 @@ func openDirectory(path string, w World) (Directory, error) {
 	return w.Directory(path)
 }
 
-// insideRoots reports whether a canonical path lies within the roots. Without
+// insideRoots reports whether a canonical path is within the roots. Without
 // roots every path does.
 func insideRoots(path string, roots []string) bool {
 	return len(roots) == 0 || paths.Within(path, roots...)

@@ -13,6 +13,9 @@ type environment struct {
 	ruled bool // by a policy file, beside the allowlist
 }
 
+// Judge implements [Rule]: it builds the whole environment of the command.
+// Variables that are not accepted are dropped and reported; only a malformed
+// list is refused.
 func (r environment) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if r.vars == nil {
 		return []Finding{{Rule: "environment", Code: tipstaff.Internal, Msg: "no environment is configured for commands", Hint: "This is a fault of the server; tell the operator."}}

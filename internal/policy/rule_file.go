@@ -19,6 +19,9 @@ type file struct {
 	vars   *Environment
 }
 
+// Judge implements [Rule]: it judges the command and every command that it
+// would start by the policy file. It does nothing where another rule refuses
+// already, because a judgement without directory or program would be a guess.
 func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if r.policy == nil || len(d.Argv) == 0 || d.Argv[0] == "" || len(d.Argv) > maxArguments+1 {
 		return nil // there is nothing to judge, or another rule reports it
@@ -41,6 +44,9 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	return j.findings
 }
 
+// judge prepares the judgement of one request. Repositories of git are read
+// only when a rule asks, with the bounds that hold for git itself: a git whose
+// environment is narrowed reads other settings.
 func (r file) judge(req *tipstaff.Request, w World, d *Draft) *fileJudge {
 	list := Allowlist{Names: r.policy.Names(), Source: "the policy"}
 	facts := &pathFacts{world: w, dir: d.Dir, fileRoots: r.policy.File.Roots}
@@ -166,6 +172,9 @@ func (j *fileJudge) verdicts(l *layer, list []language.Verdict, contained bool) 
 	}
 }
 
+// finding turns a verdict of the file into a finding that teaches: the rule,
+// the reason that the operator wrote, which program would start it, and the
+// nearest form that is allowed.
 func (j *fileJudge) finding(l *layer, v language.Verdict) Finding {
 	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: v.Effect, repository: v.Repository, app: v.App}
 	if v.Effect == Allow {

@@ -11,6 +11,9 @@ import (
 // to a command. PATH and what the server itself adds are kept.
 type narrowEnvironment struct{}
 
+// Judge implements [Rule]. It removes variables by the bounds of the file, but
+// neither PATH nor what the server sets for every command. Of the removed ones
+// only the caller's are reported: it has not asked for the others.
 func (narrowEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	b := &d.Bounds
 	if len(b.EnvOnly) == 0 && len(b.EnvDrop) == 0 || d.Env == nil {

@@ -18,6 +18,11 @@ type fileNames struct {
 	dir    Directory
 }
 
+// admit implements [namer]. A file that is not listed by its path may still be
+// a listed program, under another name or by a link; it then gets the rules of
+// that program, and its name as the first argument. In an open policy, the ask
+// and deny rules of every name of the same file count, so that no link gets
+// around them.
 func (n fileNames) admit(word string, program Program) (named, bool) {
 	list := n.policy.Names()
 	bare := !strings.Contains(word, "/")

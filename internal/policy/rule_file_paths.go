@@ -11,9 +11,12 @@ import (
 )
 
 // fileRoots confines every command to the roots of the policy file, including
-// one without a directory: the server's own may lie outside.
+// one without a directory: the server's own may be outside.
 type fileRoots struct{ policy *language.Policy }
 
+// Judge implements [Rule]: it denies a working directory outside of the roots
+// of the file. A root that cannot be resolved denies as well, because the
+// directory could be inside or outside.
 func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if r.policy == nil || len(r.policy.File.Roots) == 0 || d.Dir == nil {
 		return nil
@@ -51,7 +54,7 @@ func Workspace(file *language.Policy, w World) []string {
 	return narrowRoots(roots, set)
 }
 
-// narrowRoots returns what lies in roots of both lists. An empty second list
+// narrowRoots returns what is in roots of both lists. An empty second list
 // means no restriction.
 func narrowRoots(file, set []string) []string {
 	if len(set) == 0 {
@@ -181,6 +184,8 @@ func (p *pathFacts) roots() bool {
 // relative paths are outside, and nothing is known of repositories.
 type elsewhere struct{ language.Facts }
 
+// Inside reports whether an absolute path is in the roots. A relative one
+// leads to an unknown directory, so it does not.
 func (e elsewhere) Inside(path string) bool {
 	return strings.HasPrefix(path, "/") && e.Facts.Inside(path)
 }

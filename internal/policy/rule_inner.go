@@ -16,6 +16,7 @@ import (
 // Where the content of arguments is not judged, this rule does nothing.
 type inner struct{ mode ArgumentMode }
 
+// Judge implements [Rule].
 func (r inner) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if req.Family != tipstaff.Terminal || r.mode == ArgumentsOff || len(d.Argv) == 0 || d.Program.Path == "" || d.Allowlist.Any || d.Allowlist.Absent {
 		return nil

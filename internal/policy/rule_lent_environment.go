@@ -13,6 +13,8 @@ import (
 // is not set for the command either.
 type lentEnvironment struct{ vars *Environment }
 
+// Judge implements [Rule]. A caller's variable of the same name is reported as
+// dropped: the command gets the server's value in its place.
 func (r lentEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	names, lent := d.Credentials.Of(language.VariableCredential)
 	if !lent || d.Env == nil || r.vars == nil {

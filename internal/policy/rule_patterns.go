@@ -20,6 +20,10 @@ const (
 	namedMatches = 5
 )
 
+// Judge implements [Rule]. No pattern is expanded here; a pattern that matches
+// a file is refused, because a shell would have replaced it and the program
+// gets it as it is. It stops at the first one, because each costs a look at
+// directories.
 func (r patterns) Judge(_ *tipstaff.Request, w World, d *Draft) []Finding {
 	if len(d.patterns) == 0 || d.Dir == nil {
 		return nil
@@ -66,7 +70,7 @@ func (r patterns) refuse(p *cmdline.Pattern, names []string, why error) Finding 
 	return f
 }
 
-// unlisted says why it cannot be told what a pattern matches.
+// unlisted says why the matches of a pattern are not known.
 func unlisted(err error) string {
 	switch {
 	case errors.Is(err, ErrOutside):

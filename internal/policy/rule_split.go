@@ -16,6 +16,8 @@ const maxLine = 4 << 20
 // are taken byte for byte.
 type split struct{ offer cmdline.Offer }
 
+// Judge implements [Rule]: it splits a command line into words. Arguments that
+// a caller gives as a list are never split.
 func (r split) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	if req.Argv != nil {
 		d.Argv = req.Argv

@@ -20,6 +20,8 @@ const (
 // recorded unchanged.
 type structure struct{}
 
+// Judge implements [Rule]: it refuses what no program could be started with,
+// and bounds what the other rules have to look at.
 func (structure) Judge(_ *tipstaff.Request, _ World, d *Draft) []Finding {
 	if d.Argv == nil {
 		return nil

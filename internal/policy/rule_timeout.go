@@ -18,6 +18,10 @@ type timeout struct {
 	limits map[tipstaff.Family]FamilyLimits
 }
 
+// Judge implements [Rule]. A time limit above the ceiling is refused, not
+// lowered: the caller would take a command that was ended early for one that
+// had failed. Only a command of a script is lowered, because its time was given
+// for the whole script.
 func (r timeout) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	limits := limitsOf(req, r.limits[req.Family], d.Bounds)
 	asked := req.Timeout

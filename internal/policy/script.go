@@ -33,9 +33,9 @@ type Confiner interface {
 // Coverer is a [World] that knows which directories of the machine commands do not
 // see.
 type Coverer interface {
-	// Covered reports whether session sandboxes may have a directory of their own in
-	// the place of the machine's at this path. Then the path says nothing of what a
-	// script opens there: that is judged when it is open.
+	// Covered reports whether session sandboxes may have a directory of their own
+	// at this path. Then the path does not say which file a script opens there, and
+	// the file is judged once it is open.
 	Covered(path string) bool
 }
 
@@ -61,10 +61,10 @@ type ScriptQuestion struct {
 	Question     Question
 }
 
-// WithinScript returns the request for a command of a script: as the script's
-// own, with these words. It is what is judged before the script runs; a person's
-// approval of that holds for a request with equal directory, variables, input and
-// limits.
+// WithinScript returns the request for one command of a script: the script's
+// own request with these words. Commands are judged by it before the script
+// runs. A person's approval counts for a later request only if directory,
+// variables, input and limits are the same.
 func WithinScript(script *tipstaff.Request, words []string) tipstaff.Request {
 	req := *script
 	req.ID, req.Parent = "", cmp.Or(script.ID, "script") // what only explains has none
@@ -73,9 +73,9 @@ func WithinScript(script *tipstaff.Request, words []string) tipstaff.Request {
 	return req
 }
 
-// decideScript judges a script as a whole, and every command of it that is
-// certain to run and whose words are known. It permits no command: each is
-// decided again when the script comes to it.
+// decideScript judges a script: whether it may begin, and every command whose
+// words are known and that is certain to run. It permits none of these
+// commands: each is decided again when the script reaches it.
 func (p *Policy) decideScript(req tipstaff.Request, w World, limits FamilyLimits) Decision {
 	d := Draft{Allowlist: w.Allowlist(req.Family)}
 	found := p.mayShell(&req, w)
@@ -180,9 +180,9 @@ func (p *Policy) judgeAhead(req *tipstaff.Request, w World, parsed *scan.Script,
 	})
 }
 
-// eachAhead calls judge for each command that can be judged before a script
-// runs, and once for equal ones: it is certain, all its words are known, and it
-// runs with the variables of the script.
+// eachAhead calls judge once for each different command that can be judged
+// before a script runs: the script is certain to reach it, all of its words are
+// known, and it has the variables of the script.
 func eachAhead(known *scan.Analysis, dir string, covered func(path string) bool, judge func(c *scan.Command, words, writes []string) (more bool)) {
 	judged := map[string]bool{}
 	for i := range known.Commands {
@@ -231,8 +231,9 @@ func (p *Policy) judgeOneAhead(c *scan.Command, req tipstaff.Request, w World, t
 	to.Findings = append(to.Findings, f.within(c, req.Argv))
 }
 
-// everywhere reports whether a finding denies a program in every directory: its
-// name is on no list. Of paths, it depends on the directory where they lead.
+// everywhere reports whether a finding denies a program in every directory,
+// because no list has its name. A path is different: it may lead to a listed
+// program in another directory.
 func (f Finding) everywhere(name string) bool {
 	return (f.Rule == "allowlist" || f.Rule == "policy/default") && f.Details["command"] == shown(name) && !strings.Contains(name, "/")
 }
@@ -281,8 +282,10 @@ func before(req *tipstaff.Request, w World) scan.ShellState {
 	return scan.ShellState{Anything: true}
 }
 
-// writesOf returns the files of the machine that a command's redirections certainly
-// open for writing, absolute, and whether some others may not be the machine's.
+// writesOf returns the files of the machine that the redirections of a command
+// are certain to open for writing, by absolute paths. open reports whether
+// there may be others: a path that is not known yet, or one in a directory that
+// the sandbox replaces.
 func writesOf(c *scan.Command, dir string, covered func(path string) bool) (out []string, open bool) {
 	for _, w := range c.Writes {
 		if !w.Path.Known || w.Path.Text == "" || language.Sink(w.Path.Text) {

@@ -12,16 +12,16 @@ import (
 	"tipstaff/internal/policy/language"
 )
 
-// ScriptDecision is the decision about a script that another program runs: a client's own
-// shell. No command of it is judged when it is reached, so all of it is decided
-// before, or left to a person. It permits nothing here.
+// ScriptDecision is the decision about a script that a client runs in its own
+// shell. tipstaff does not see its commands when they run, so everything is
+// decided beforehand, or left to a person. It permits nothing here.
 type ScriptDecision struct {
 	Findings []Finding
 	Digest   string
-	// Outside are the paths that the script opens or names in its arguments and
-	// that may lie outside of the workspace; who asks looks at them.
+	// Outside lists paths that the script opens or names in its arguments and
+	// that may be outside of the workspace. The caller judges them.
 	Outside []NamedPath
-	// Programs are the files that the names of its programs lead to, by name.
+	// Programs maps the names of its programs to their files.
 	Programs map[string]string
 }
 
@@ -31,8 +31,7 @@ type NamedPath struct {
 	Write bool // it is opened for writing
 }
 
-// Effect is the strictest of the findings; without one, what was decided is
-// allowed.
+// Effect returns the strictest effect of the findings; Allow without one.
 func (w *ScriptDecision) Effect() Effect { return w.Deciding().Effect }
 
 // Deciding returns the finding that decided.
@@ -44,10 +43,10 @@ func (w *ScriptDecision) Deciding() Finding {
 // Narrow adds a finding. It cannot widen what others leave.
 func (w *ScriptDecision) Narrow(f Finding) { w.Findings = append(w.Findings, f) }
 
-// DecideScriptText decides about a script as a whole, in the directory of the request. Each
-// command is judged as execute_process judges its words; consult may narrow each
-// decision. What the text does not tell is left to a person, unless what it tells
-// is refused already.
+// DecideScriptText decides a script as a whole, in the directory of the
+// request. Each command is judged as execute_process judges its words, and
+// consult may narrow each decision. If the text does not say everything, a
+// person decides, unless the known part is refused already.
 func (p *Policy) DecideScriptText(req tipstaff.Request, w World, consult func(*Decision)) ScriptDecision {
 	out := ScriptDecision{Digest: p.digest(req.Family, w.Allowlist(req.Family)), Programs: map[string]string{}}
 	parsed, err := scan.Parse(req.Script)
@@ -108,8 +107,8 @@ func (p *Policy) refuseWrites(sh Shell, known *scan.Analysis, steps []scan.Step)
 	return nil
 }
 
-// everyWrite is known with each redirection as certain: here nothing refuses it
-// later.
+// everyWrite returns known with every redirection marked as certain. Nothing
+// refuses a redirection later here, so each one counts.
 func everyWrite(known *scan.Analysis) *scan.Analysis {
 	out := scan.Analysis{Writes: slices.Clone(known.Writes)}
 	for i := range known.Commands {
@@ -181,8 +180,8 @@ func sameSandboxBounds(a, b language.Bounds) bool {
 	return reflect.DeepEqual(a.Network, b.Network) && a.Profile == b.Profile && a.Tier == b.Tier && a.Memory == b.Memory && a.Processes == b.Processes
 }
 
-// refuseKnown refuses a script that is not plain for those of its commands that are
-// known and refused wherever they run.
+// refuseKnown refuses a script whose text does not say everything, if one of
+// its known commands is refused wherever it runs.
 func (p *Policy) refuseKnown(out *ScriptDecision, known *scan.Analysis, req tipstaff.Request, w World) {
 	for i := range known.Commands {
 		c := &known.Commands[i]

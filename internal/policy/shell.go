@@ -31,8 +31,8 @@ type Shell struct {
 // shellSetting is the name of the setting.
 const shellSetting = "TIPSTAFF_SHELL"
 
-// ShellOf returns what a setting and a policy file come to: the narrower of both
-// where both say something, off where neither does. file may be nil.
+// ShellOf returns the mode of scripts from the setting and the policy file: the
+// narrower one if both set it, and off if neither does. file may be nil.
 func ShellOf(s ShellSetting, file *language.Policy) Shell {
 	out := Shell{}
 	if s.Set {

@@ -28,6 +28,8 @@ func explainList(word, by string, l *Allowlist) string {
 	return strings.Join(say, " ")
 }
 
+// namesAllowed lists the allowed names for a refusal, the first ones of a long
+// list.
 func namesAllowed(l *Allowlist) string {
 	switch {
 	case l.Any:

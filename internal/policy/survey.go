@@ -46,6 +46,8 @@ func (p *Policy) Survey(req tipstaff.Request, w World) Survey {
 	return s
 }
 
+// surveyCommand judges one command as if it ran now, in the directory of the
+// script. It closes what the decision holds open, because nothing runs.
 func (p *Policy) surveyCommand(c *scan.Command, req *tipstaff.Request, w World, dir string) SurveyedCommand {
 	out := SurveyedCommand{Command: *c, Unknown: unknownUntilRun(c)}
 	words, literal := c.Literal()

@@ -52,6 +52,10 @@ func unwrap(j layerJudge, l *layer) {
 	}
 }
 
+// unwrapProgram reads what a program that starts others would start, and judges
+// each of these as a layer of its own. A name that input could fill in is an
+// objection, because it is known only when the command runs; what was open in
+// the outer layer stays open in the inner one.
 func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
 	if l.depth == maxLayers {
 		j.fault(fault{l.rest.Index, name, "one program that starts another too many"})

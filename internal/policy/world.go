@@ -45,9 +45,8 @@ type WriteChecker interface {
 	Writable(path string, dir Directory) bool
 }
 
-// Repositories is a [World] that reads repositories of git. What the policy
-// file says of refs is judged by it; without it, nothing is known of any
-// repository.
+// Repositories is a [World] that reads repositories of git. Rules about refs are
+// judged by it; without it, nothing is known of any repository.
 type Repositories interface {
 	// Repository reads the repository that a run of git is about. It is asked for
 	// pushes only.
@@ -90,8 +89,9 @@ type Program struct {
 // FileID identifies a file independently of its names.
 type FileID struct{ Dev, Ino uint64 }
 
-// Directory is an open directory. Its path was canonical when it was opened; a
-// command enters it through the descriptor, whatever the path leads to by then.
+// Directory is an open directory. Its path was canonical when it was opened. A
+// command enters it through the descriptor, so a change of the path afterwards
+// cannot lead the command elsewhere.
 type Directory interface {
 	Path() string
 	Fd() uintptr
@@ -101,19 +101,24 @@ type Directory interface {
 // worldError is a fact about the machine that a rule turns into a finding.
 type worldError string
 
+// Error returns the fact as the end of a sentence.
 func (e worldError) Error() string { return string(e) }
 
+// The errors of a World. A World returns them as they are, or wrapped; rules tell
+// them apart by [errors.Is].
 const (
-	ErrNotFound      = worldError("not found")
-	ErrNotExecutable = worldError("not executable")
-	ErrNotDirectory  = worldError("not a directory")
-	ErrNotEnterable  = worldError("not enterable")
+	ErrNotFound      = worldError("not found")       // nothing exists there
+	ErrNotExecutable = worldError("not executable")  // it exists, and nobody may execute it
+	ErrNotDirectory  = worldError("not a directory") // it exists, and is something else
+	ErrNotEnterable  = worldError("not enterable")   // the server's user may not enter it
 	// ErrExhausted: the machine has no descriptor or memory left to examine it.
 	// That says nothing about the object itself.
 	ErrExhausted = worldError("the machine has nothing left to look with")
 	// ErrOutside: the server may see more there than the command, or something
 	// else.
-	ErrOutside      = worldError("outside of the command's directory")
-	ErrNotListed    = worldError("may not be listed")
+	ErrOutside = worldError("outside of the command's directory")
+	// ErrNotListed: the directory exists, and may not be listed.
+	ErrNotListed = worldError("may not be listed")
+	// ErrTooManyFiles: a bound on the files that are looked at is reached.
 	ErrTooManyFiles = worldError("too many files")
 )

@@ -17,7 +17,7 @@
 //     link). Such a file is read only at the start and when a person asks
 //     for it ([Registry.Accept]).
 //
-// The Keeper is told which directories commands may write before any command
+// The Registry is told which directories commands may write before any command
 // runs there ([Registry.AddWritable]). They count until the server ends, because a
 // directory that is no longer writable may still contain what was written
 // before.
@@ -25,5 +25,5 @@
 // The package does not read or change the files. It does not depend on the
 // sandbox.
 //
-// Read next: keeper.go, may.go, way.go, risk.go.
+// Read next: registry.go, reread.go, resolve.go, risk.go.
 package protected

@@ -50,6 +50,6 @@ type Location struct {
 	Kind Kind
 	Why  string
 	// Name is the path by which the setting names the file. Another file may be
-	// there by now.
+	// there now.
 	Name string
 }

@@ -19,7 +19,7 @@ type Confinement struct {
 }
 
 // Registry keeps track of tipstaff's own files. Its methods may be called
-// concurrently. A nil Keeper has no files, and allows all files to be read
+// concurrently. A nil Registry has no files, and allows all files to be read
 // again.
 type Registry struct {
 	log   *slog.Logger

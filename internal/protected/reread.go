@@ -2,7 +2,7 @@ package protected
 
 // MayReread reports whether files that have changed may be read again. It returns
 // false if a command may have made the change, and logs that once for each
-// change. For a file that the Keeper does not know, only its present state is
+// change. For a file that the Registry does not know, only its present state is
 // checked.
 func (k *Registry) MayReread(paths ...string) bool {
 	if k == nil {

@@ -18,7 +18,7 @@ type reach struct {
 }
 
 // risk returns how a command, or another user, could change what is read by a
-// way; "" if they cannot.
+// resolution; "" if they cannot.
 func (r reach) risk(w resolution) string {
 	for _, s := range w.steps {
 		if why := foreign(s); why != "" {

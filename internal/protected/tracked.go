@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// trackedFile is one file of a Keeper.
+// trackedFile is one file of a Registry.
 type trackedFile struct {
 	File
 	resolution resolution  // how the path was followed at the last reading
@@ -60,7 +60,7 @@ func (f *trackedFile) accept() {
 	f.hold(f.resolution)
 }
 
-// hold keeps a handle on what a way leads to.
+// hold keeps a handle on the file to which a path was resolved.
 func (f *trackedFile) hold(w resolution) {
 	if w.target == nil || slices.ContainsFunc(f.handles, func(h handle) bool { return os.SameFile(h.info, w.target) }) {
 		return

@@ -20,10 +20,10 @@ type constraintsKey struct {
 	workspace string // its directories, each ended by a NUL
 }
 
-// constraints are what the profile says for the commands of a workspace, of all
-// sessions, as of the last rescan. A rescan that finds another state of the machine
-// makes a new version. Running commands keep their version, and each session takes
-// the new one with its next command.
+// constraints hold the result of a profile for one workspace, as of the last rescan;
+// all sessions in the workspace share them. A rescan that finds another state of the
+// machine makes a new version. Running commands keep their version, and each session
+// takes the new one with its next command.
 type constraints struct {
 	sandbox   *Sandbox
 	profile   profile.Profile
@@ -52,8 +52,8 @@ type constraints struct {
 	rescanning sync.Mutex // held during a rescan: one runs at a time
 }
 
-// version is what one rescan has found, and what follows from it for all sessions.
-// Its paths never change.
+// version is the result of one rescan, with everything that is made from it for all
+// sessions. Its paths never change.
 type version struct {
 	paths   profile.Paths
 	allowed profile.Allowlist
@@ -84,8 +84,9 @@ func (ver *version) prove() {
 	ver.proven = true
 }
 
-// spoil drops the view after layers could not be made from it: a path of it may be
-// gone. It reports whether layers were made from it before.
+// spoil drops the view after layers could not be made from it, because a path
+// of it may no longer exist. It reports whether layers were made from it
+// before.
 func (ver *version) spoil() (proven bool) {
 	ver.layoutMu.Lock()
 	defer ver.layoutMu.Unlock()
@@ -138,9 +139,10 @@ func (c *constraints) forget() { c.version.Store(nil) }
 // freshPause is how long the answer counts that no secret has come or moved.
 const freshPause = 100 * time.Millisecond
 
-// await waits until a new session may begin with the current version: no secret has
-// come or moved since the last rescan, or a new rescan has succeeded. It waits at
-// most as long as the call; what takes longer continues in the background.
+// await waits until a new session may begin with the current version: either no
+// secret has appeared or moved since the last rescan, or a new rescan has
+// succeeded. It waits for as long as w allows; a longer check continues in the
+// background.
 func (c *constraints) await(w waitLimit) error {
 	c.mu.Lock()
 	if c.isTrusted() {
@@ -165,8 +167,7 @@ func (c *constraints) await(w waitLimit) error {
 	return c.failure
 }
 
-// follow waits until what the operator leaves to commands (AllowControl) counts in the
-// current version.
+// follow waits until the current version respects the last AllowControl.
 func (c *constraints) follow(w waitLimit) error {
 	if v := c.current(); v != nil && v.control == c.sandbox.controls.Load() {
 		return nil
@@ -181,8 +182,8 @@ func (c *constraints) isTrusted() bool {
 	return v != nil && c.failure == nil && v.control == c.sandbox.controls.Load() && time.Since(c.trusted) < freshPause
 }
 
-// try checks whether a session may begin with the current version, and rescans if
-// not.
+// try checks whether a session may begin with the current version, and rescans
+// if it may not. It closes over when it is done.
 func (c *constraints) try(over chan struct{}) {
 	began := time.Now()
 	c.mu.Lock()
@@ -244,8 +245,9 @@ func (c *constraints) find() (*version, error) {
 	return v, nil
 }
 
-// MayCover returns the directories of a machine that private ones of session
-// sandboxes cover in the strongest tier.
+// MayCover returns the directories that session sandboxes cover with private
+// ones in the strongest tier. It knows nothing of the present tier;
+// [Sandbox.Covered] does.
 func MayCover() []string { return slices.Clone(privateDirs) }
 
 // Covered returns those that they cover here. It waits until the tier is known.

@@ -2,11 +2,10 @@
 // that takes: Landlock rulesets, filters of system calls, namespaces with a view of
 // the file system, limits, an egress proxy.
 //
-// New finds out the strength of the sandbox once, by trying it (probe.go). The
-// strength never falls afterwards: if something cannot be made for a command, the
-// result is an error, and the command does not run. The package does not decide
-// which commands run, and starts none: it hands a [proc.Enclosure] to the code that
-// does.
+// New finds out once how strong the sandbox can be, by trying it (probe.go). It never
+// gets weaker afterwards: if something cannot be made for a command, the result is an
+// error, and the command does not run. The package does not decide which commands
+// run, and starts none: it hands a [proc.Enclosure] to the code that starts them.
 //
 // Commands share a session sandbox: the namespaces, the ruleset and the temporary
 // directory of one session, or of all calls without one (session.go). In it, each

@@ -16,5 +16,5 @@ type Door struct {
 	Serve func(ctx context.Context, conn *os.File)
 }
 
-// doorsDir is the start of the paths of doors. No files lie at these paths.
+// doorsDir is the start of the paths of doors. No files are at these paths.
 const doorsDir = "/run/tipstaff/"

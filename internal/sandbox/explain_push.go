@@ -16,7 +16,7 @@ var (
 	pushedTo  = newPattern(`(?m)^To (?:file://)?([^\s:]+)$|failed to push some refs to '(?:file://)?([^':]+)'`)
 )
 
-// whyNotPushed explains a push to a repository of this machine that lies where
+// whyNotPushed explains a push to a repository of this machine that is where
 // commands cannot write: git says that the remote failed, but not which directory.
 func (c *Confined) whyNotPushed(p remark) string {
 	if !notPushed.Match(p.line) {

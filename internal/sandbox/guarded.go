@@ -15,9 +15,10 @@ import (
 	"tipstaff/internal/sandbox/profile"
 )
 
-// protect tells the guard which files steer programs outside, and returns the paths
-// as commands get them: repositories that came while the server ran are watched, not
-// pinned.
+// protect hands the guard the files that steer programs outside of the sandbox,
+// and returns the paths for commands. It takes the pins off repositories that
+// commands may have made (added): the guard watches these, because a pinned one
+// could not be removed by the command that made it.
 func (s *Sandbox) protect(p profile.Paths, added []string) profile.Paths {
 	if p.Profile != profile.Workspace || s.o.Unguarded {
 		return p
@@ -63,8 +64,9 @@ func (s *Sandbox) protect(p profile.Paths, added []string) profile.Paths {
 	return pinned
 }
 
-// unpinned returns what steers programs outside and has no pin: most of it does not
-// exist. late names the repositories that came while the server ran.
+// unpinned returns the files that steer programs outside and that no pin
+// protects, most of which do not exist yet. late names the repositories that
+// appeared while the server ran.
 func (s *Sandbox) unpinned(p profile.Paths, late map[string]bool) (list []guard.Item) {
 	steering := map[string]bool{}
 	for _, pin := range p.Pinned {
@@ -102,7 +104,7 @@ func kindOf(pin profile.Pin) (kind guard.Kind) {
 	return kind
 }
 
-// belowAny reports whether a path lies below one of these directories.
+// belowAny reports whether a path is below one of these directories.
 func belowAny(path string, dirs map[string]bool) bool {
 	for up := filepath.Dir(path); len(dirs) > 0; up = filepath.Dir(up) {
 		if dirs[up] {
@@ -118,8 +120,9 @@ func belowAny(path string, dirs map[string]bool) bool {
 // maxLate bounds the violations that wait to be reported.
 const maxLate = 16
 
-// foundLate keeps what a rescan has put back, for the answer and the record of the
-// next command there: the command that did it has ended.
+// foundLate keeps what a rescan has put back. The command that caused it has
+// ended, so the answer and the record of the next command in that workspace
+// report it.
 func (s *Sandbox) foundLate(list []tipstaff.Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,9 +232,9 @@ func (c *Confined) explainRebases(r *tipstaff.Result) {
 	}
 }
 
-// AllowControl sets which files of work trees that steer other programs the operator
-// leaves to commands, by patterns of [profile.ControlAllowed]. It counts from the
-// next command on.
+// AllowControl sets which files of work trees commands may write although these
+// files steer other programs, by patterns of [profile.ControlAllowed]. It takes
+// effect with the next command. It may be called at any time.
 func (s *Sandbox) AllowControl(patterns []string) {
 	if s.ready == nil {
 		return

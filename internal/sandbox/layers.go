@@ -38,9 +38,9 @@ type layers struct {
 	users     int     // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
 }
 
-// build makes the layers for a version. The machine may differ from the version
-// before they are complete (a secret is removed, a pinned file is replaced): then
-// the workspace is rescanned.
+// build makes the layers of a version. The machine may change while it works (a
+// secret is removed, a pinned file is replaced); then it rescans the workspace
+// and tries again, a few times, because layers with a gap must not be used.
 func (sess *sessionSandbox) build(v *version) (l *layers, err error) {
 	const attempts = 5
 	for range attempts {
@@ -63,8 +63,8 @@ func (sess *sessionSandbox) build(v *version) (l *layers, err error) {
 // they pin was replaced, or a file was pinned that they do not.
 var errReplaced = errors.New("a protected file was replaced meanwhile")
 
-// lacksPin reports whether a file was pinned for the commands of a version since it was
-// found.
+// lacksPin reports whether the guard has pinned a file since the version was
+// found, so that the version does not protect it.
 func (s *Sandbox) lacksPin(ver *version) bool {
 	return s.guard.PinnedSince(ver.pins, ver.paths.Writable())
 }
@@ -124,7 +124,7 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 	return l, nil
 }
 
-// pins reports whether a read-only mount lies on a path.
+// pins reports whether a read-only mount is on a path.
 func (l *layers) pins(path string) bool { return l.view != nil && l.paths.Pins(path) }
 
 // setupMounts makes what the view needs in the session sandbox, and returns the mounts.
@@ -162,7 +162,7 @@ func (sess *sessionSandbox) supervise(c proc.Call) {
 	}
 }
 
-// visible returns directories that stay visible wherever they lie: the one in which
+// visible returns directories that stay visible wherever they are: the one in which
 // the server runs commands that name none, and the home.
 func (s *Sandbox) visible() []string {
 	list := []string{s.o.Directory}
@@ -172,17 +172,16 @@ func (s *Sandbox) visible() []string {
 	return list
 }
 
-// maxProbing bounds the search of the workspace while the tier is found out:
-// neither the start of a server nor doctor waits for a vast one.
-//
-// Only a test changes it.
+// maxProbing bounds the search of the workspace while the tier is tried, so that
+// neither the start of a server nor doctor waits for a huge one. Only a test changes
+// it.
 var maxProbing = time.Second
 
 // foundProbing bounds the repositories that are protected meanwhile.
 const foundProbing = 200
 
-// consult resolves a profile, and makes files that have to exist before commands
-// run.
+// consult resolves a profile, and makes the files that must exist before
+// commands run: a mount can protect only a path that exists.
 func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profile.Paths, error) {
 	m := s.o.Machine
 	m.Reveal = reveal
@@ -226,7 +225,7 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 // a slow disk.
 const maxSearching = 10 * time.Minute
 
-// resolve resolves a profile, within mostProbing while the tier is found out.
+// resolve resolves a profile, within maxProbing while the tier is found out.
 func (s *Sandbox) resolve(p profile.Profile, m profile.Machine, workspace []string) (profile.Paths, error) {
 	most, probing := maxSearching, s.probing.Load()
 	if probing {

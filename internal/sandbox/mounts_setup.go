@@ -15,9 +15,11 @@ import (
 	"tipstaff/internal/sandbox/guard"
 )
 
-// setupMounts makes what has to be in a session sandbox before the mounts of the view.
-// It returns these mounts, and the copies of directories by their paths. isNew says
-// that no command has been in the sandbox yet.
+// setupMounts makes the mount points of the view in the directory dir of a
+// session sandbox. It returns the mounts, and the copies of tracked directories
+// by their paths. isNew says that no command has been in the sandbox yet;
+// otherwise commands may have put links and files in the way, and these are
+// removed.
 func (v *view) setupMounts(dir string, isNew bool) (mounts []proc.Mount, copies map[string]string, err error) {
 	made := map[string]bool{}
 	for _, p := range v.points {
@@ -72,8 +74,9 @@ func (v *view) copy(dir string, mounts []proc.Mount) (copies map[string]string, 
 	return copies, nil
 }
 
-// remove removes what furnish has made in a session sandbox, if nothing else is
-// there, and reports whether its directory is gone. Searching it would cost more.
+// remove removes the mount points that setupMounts has made, if nothing else is
+// there, and reports whether dir is removed as well. A walk through all of dir
+// would cost more, and most sessions leave nothing.
 func (v *view) remove(dir string) bool {
 	removed := map[string]bool{}
 	for i := len(v.points) - 1; i >= 0; i-- {
@@ -148,6 +151,9 @@ func (p mountPoint) clear(dir string) error {
 	return nil
 }
 
+// makeDirectory makes an empty directory where a mount needs one. Whatever a
+// command has put at that name is removed: a link, a file, a pipe. root keeps
+// every lookup inside of the session sandbox.
 func makeDirectory(root *os.Root, name string) error {
 	info, err := root.Lstat(name)
 	if err == nil && info.IsDir() {
@@ -162,6 +168,10 @@ func makeDirectory(root *os.Root, name string) error {
 	return root.Mkdir(name, 0o700)
 }
 
+// makeFile makes an empty file where a mount needs one, and removes anything
+// else that a command has put at that name; a regular file stays as it is.
+// O_EXCL makes it fail if a command is quicker, because opening the file of a
+// command could block (a pipe) or lead elsewhere (a link).
 func makeFile(root *os.Root, name string) error {
 	info, err := root.Lstat(name)
 	if err == nil && info.Mode().IsRegular() {

@@ -41,7 +41,7 @@ type Options struct {
 	Temp           string // where the directory for temporary files is made
 	Log            *slog.Logger
 	// Program is the server's own program, opened with O_PATH: commands may start
-	// it, wherever it lies. nil: that depends on where it lies.
+	// it, wherever it is. nil: that depends on where it lies.
 	Program *os.File
 	// Modes keeps the modes of the server's directories in the tier that does not
 	// see chmod; nil: they are not kept.

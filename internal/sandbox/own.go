@@ -27,8 +27,8 @@ type ownFileCache struct {
 	files []profile.OwnFile
 }
 
-// ownCacheAge is the greatest age of an answer. What commands are kept from does not
-// depend on it, only which directories a caller can make writable.
+// ownCacheAge is the greatest age of an answer. A stale one exposes no file: it only
+// decides which directories a caller can make writable.
 const ownCacheAge = time.Second
 
 func (l *ownFileCache) ask(find func() []profile.OwnFile) []profile.OwnFile {

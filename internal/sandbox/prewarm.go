@@ -4,10 +4,10 @@ package sandbox
 
 import "time"
 
-// Sandboxes are made before a session needs them: only the key under which one is
-// kept belongs to a principal. The start's probe is the first of them, and one that
-// a session has left as it was made (see untouched.go) is another. A session gets
-// one only if it was made of the version that counts at that moment.
+// Sandboxes are made before a session needs them, because nothing in a new one
+// belongs to a principal but the key under which it is kept. The probe at the start
+// is the first of them; a sandbox that a session has left as it was made is another
+// (untouched.go). A session gets one only if it was made of the current version.
 
 const (
 	// prewarmCount is how many are made when a session has taken the last one, for
@@ -24,8 +24,8 @@ const (
 	maxEnding = 8
 )
 
-// prewarmable reports whether a sandbox may be made for a session that is not known yet.
-// One that lends something or has a proxy is made for its session.
+// prewarmable reports whether a sandbox can be made before its session is
+// known. One that lends something or has a proxy is made for its session.
 func (set *settings) prewarmable() bool {
 	return set.proxy == nil && !set.doors && len(set.reveal) == 0
 }

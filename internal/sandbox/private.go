@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Private reports whether an open file or directory lies in a directory for
-// temporary files that only commands confined like this one see. path is what they
-// see it by.
+// Private reports whether an open file or directory is in a directory for
+// temporary files that only commands confined like this one see. path is the name
+// under which they see it. The caller keeps fd.
 func (c *Confined) Private(fd int) (path string, private bool) {
 	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
 	var open unix.Stat_t

@@ -4,10 +4,13 @@ package sandbox
 
 import "fmt"
 
-// refresh makes new layers before a command if the present ones are not of the
-// current version, or if a pin has come off. What waits in the old ones is made again in
-// the new ones if no call is held up by that (behind). The session sandbox has a user.
-func (sess *sessionSandbox) refresh(behind bool) error {
+// refresh makes new layers for the next command if the present ones belong to
+// an old version, or if a pin has come off. withStandby also renews the process
+// that waits for the next call; only the background asks for that, because a
+// command would have to wait for it. The caller counts as a user of the session
+// sandbox. An error means that the command must not run; a failure that leaves
+// the old layers as strict as before is only logged.
+func (sess *sessionSandbox) refresh(withStandby bool) error {
 	if now, _ := sess.outdated(); !now {
 		return nil
 	}
@@ -17,7 +20,7 @@ func (sess *sessionSandbox) refresh(behind bool) error {
 	if !now { // another command has done it
 		return nil
 	}
-	err := sess.renew(behind)
+	err := sess.renew(withStandby)
 	if err != nil && must {
 		return fmt.Errorf("a protected file was replaced, and the sandbox could not be made anew: %w", err)
 	}
@@ -27,8 +30,9 @@ func (sess *sessionSandbox) refresh(behind bool) error {
 	return nil
 }
 
-// outdated reports whether the next command needs new layers (now), and whether it
-// must not run without them (must).
+// outdated reports whether the next command needs new layers (now), and whether
+// it must not run without them (must): a pin has come off, or the operator has
+// changed which files commands may write.
 func (sess *sessionSandbox) outdated() (now, must bool) {
 	v := sess.constraints.current()
 	sess.mu.Lock()
@@ -39,7 +43,7 @@ func (sess *sessionSandbox) outdated() (now, must bool) {
 }
 
 // renew makes new layers for the next commands. The caller holds sess.renewing.
-func (sess *sessionSandbox) renew(behind bool) error {
+func (sess *sessionSandbox) renew(withStandby bool) error {
 	v := sess.constraints.current()
 	if v == nil || v.control != sess.sandbox.controls.Load() {
 		var err error
@@ -59,7 +63,7 @@ func (sess *sessionSandbox) renew(behind bool) error {
 	old := sess.layers
 	sess.layers = l
 	sess.mu.Unlock()
-	if behind {
+	if withStandby {
 		sess.renewStandby(old)
 	}
 	sess.drop(old)

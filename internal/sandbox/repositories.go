@@ -89,7 +89,7 @@ func (s *Sandbox) checkUnfollowed(p profile.Paths) error {
 	return nil
 }
 
-// searched reports whether the workspace that a path lies in has been searched to the
+// searched reports whether the workspace that a path is in has been searched to the
 // end. The caller holds s.mu.
 func (s *Sandbox) searched(path string) bool {
 	return paths.Within(path, s.seenThrough...)

@@ -39,7 +39,7 @@ func (c *constraints) rescanAgain() {
 	}
 }
 
-// rescanLater rescans after a pause, unless the sandbox is closed by then.
+// rescanLater rescans after a pause, unless the sandbox has been closed.
 func (c *constraints) rescanLater() {
 	c.mu.Lock()
 	c.waiting = false

@@ -84,9 +84,9 @@ func (ver *version) leaveRules(rs *rules) {
 	}
 }
 
-// domain says what enters a Landlock domain. Outside of namespaces each command
-// enters one of its own: in the same domain, it could reach the process that makes
-// it.
+// domain says which processes enter a Landlock domain. Outside of namespaces
+// each command enters one of its own: in a shared domain, a command could
+// signal and trace the process that starts commands.
 func (s *Sandbox) domain() proc.Domain {
 	switch {
 	case s.status.Landlock == "":
@@ -131,9 +131,9 @@ func (s *Sandbox) allowInstance(l *layers, sess *sessionSandbox, procfs, termina
 	return nil
 }
 
-// rulesWith makes a ruleset for one command in the Landlock tier: that of its
-// session sandbox, and its terminal. In that of the session sandbox, a rule for the
-// terminal would open it to all commands that start later.
+// rulesWith makes a ruleset for one command in the landlock tier: the rules of
+// its session sandbox, and one for its terminal. A rule for the terminal in the
+// shared ruleset would open it to every later command of the session.
 func (s *Sandbox) rulesWith(l *layers, sess *sessionSandbox, terminal int) (ruleset int, release func(), err error) {
 	rs, err := s.takeRules(l, sess)
 	if err != nil {
@@ -186,6 +186,10 @@ func (s *Sandbox) allowOwn(l *layers, sess *sessionSandbox) error {
 	return s.allowOwnIn(l.rules, l, sess)
 }
 
+// allowOwnIn adds to a ruleset what one session sandbox has for itself: its
+// temporary directories and, in namespaces, the private file systems of its
+// enclosure, which only their descriptors reach. The lock is held because one
+// ruleset serves several session sandboxes, and they are made concurrently.
 func (s *Sandbox) allowOwnIn(rs *rules, l *layers, sess *sessionSandbox) error {
 	const all = landlock.Read | landlock.Write | landlock.Device
 	rs.mu.Lock()
@@ -213,7 +217,7 @@ func (s *Sandbox) allowOwnIn(rs *rules, l *layers, sess *sessionSandbox) error {
 	return nil
 }
 
-// allowPath adds a rule, but none for a path that is gone, or is a link by now:
+// allowPath adds a rule, but none for a path that is gone, or is a link now:
 // without a rule, access is refused.
 func allowPath(rs *landlock.Ruleset, path string, a landlock.Access) error {
 	err := rs.AllowPath(path, a)

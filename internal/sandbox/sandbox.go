@@ -73,8 +73,8 @@ type Sandbox struct {
 
 	life context.Context //nolint:containedctx // the sandbox's own life, ended by Close
 	end  context.CancelFunc
-	// removing ends some time after life: then what is left of temporary files is for
-	// the next server.
+	// removing ends some time after life. The next server removes the temporary files
+	// that are left then.
 	removing     context.Context //nolint:containedctx // as life
 	stopRemoving context.CancelFunc
 
@@ -82,10 +82,12 @@ type Sandbox struct {
 	closeError error
 }
 
-// New finds out what the machine provides, by trying it, and takes the strongest
-// tier, or the one that the options name. It fails if Require is not met, if the named
-// tier is not to be had, or if the tier cannot enforce the network setting. If none of
-// these can happen, New returns at once; methods that need the result wait for it.
+// New tries what the machine provides, and takes the strongest tier that works,
+// or the one that the options name. It returns an error if the mode is Require
+// and no tier works, if the named tier does not work, or if the tier cannot
+// enforce the network setting. If the options rule all of these errors out, New
+// returns at once and tries in the background; methods that need the result
+// wait for it. The caller closes the Sandbox.
 func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -203,9 +205,9 @@ func (s *Sandbox) Status() Status {
 	return s.status
 }
 
-// Outlook is [Sandbox.Status] for callers that cannot wait until the tier is known.
-// Before that, Tier says what the kernel supports, and Paths holds only the
-// workspaces of the settings.
+// Outlook is [Sandbox.Status] for callers that cannot wait. Until the tier is
+// known, Tier is what the kernel supports, and Paths holds only the workspaces
+// of the settings.
 func (s *Sandbox) Outlook() Status {
 	if s.ready == nil {
 		return s.Status()
@@ -230,8 +232,9 @@ func (s *Sandbox) Outlook() Status {
 // errNoSandbox is the error of all methods of the zero Sandbox.
 var errNoSandbox = errors.New("there is no sandbox")
 
-// Err returns why no command may run, or nil if commands may. If a session sandbox
-// cannot be made later, Confine returns the error.
+// Err returns why no command may run; nil if commands may. It waits until the
+// tier is known. A session sandbox that cannot be made later is an error of
+// Confine.
 func (s *Sandbox) Err() error {
 	if s.ready == nil {
 		return errNoSandbox
@@ -289,8 +292,10 @@ type Confined struct {
 // errNoDoors: the filter of a session sandbox without doors lets no command reach one.
 var errNoDoors = errors.New("a command has doors and its terms have none")
 
-// Confine prepares the confinement of a command. On an error, the command must not
-// run.
+// Confine prepares the confinement of one command. An error means that the
+// command must not run; there is never a weaker confinement in its place. The
+// caller starts the command in [Confined.Confinement] with [Confined.Env], and
+// calls Release once all of its processes have ended.
 func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	if s.ready == nil {
 		return nil, errNoSandbox
@@ -380,8 +385,8 @@ func (s *Sandbox) restoreModes() {
 // inBackground calls f on another goroutine; Close waits for it.
 func (s *Sandbox) inBackground(f func()) { s.work.Go(f) }
 
-// tryInBackground is inBackground for callers that do not know whether Close has been called.
-// After Close it does nothing and returns false.
+// tryInBackground is inBackground for callers that may come after Close. Then
+// it does nothing and returns false, because Close no longer waits.
 func (s *Sandbox) tryInBackground(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -391,9 +396,9 @@ func (s *Sandbox) tryInBackground(f func()) bool {
 	return !s.closed
 }
 
-// Close removes everything; what commands have left that takes more than a second to
-// remove is removed by the next server. No command may run then, or be started. Further
-// calls do nothing and return the same error.
+// Close ends all sandboxes and removes their files. What takes longer than a
+// second to remove is left to the next server. No command may run or be started
+// any more. Further calls do nothing and return the same error.
 func (s *Sandbox) Close() error {
 	if s.ready == nil {
 		return nil // the zero Sandbox
@@ -406,6 +411,11 @@ func (s *Sandbox) Close() error {
 // record waits for it, and its client waits for the server.
 const removeAtEnd = time.Second
 
+// close releases everything in the order in which it is used: searches and the
+// guard stop first, so that nothing makes or watches a sandbox any more; the
+// background work ends before the sessions, because it may use them; and the
+// scratch directory is last, because all else is in it. It goes on after an
+// error, so that one failure leaves nothing else behind.
 func (s *Sandbox) close() error {
 	s.end() // searches stop
 	defer s.stopRemoving()

@@ -111,9 +111,9 @@ func lockFile(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// removeDead removes the directories of killed servers. It skips those of other
-// users; those of living servers cannot be locked. What is not gone when ended is
-// closed is removed by the next server.
+// removeDead removes the scratch directories that servers without a living
+// process have left, of this user only. A living server holds a lock on its
+// own. What is left when ended is closed is for the next server.
 func removeDead(temp string, ended <-chan struct{}) {
 	entries, _ := os.ReadDir(temp)
 	for _, e := range entries {

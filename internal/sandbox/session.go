@@ -68,7 +68,10 @@ type sessionSandbox struct {
 // errClosed: the server is ending.
 var errClosed = errors.New("the sandbox is closed")
 
-// enter finds or makes the session sandbox of a command.
+// enter finds or makes the session sandbox of a command, and counts the command
+// as a user of it and of its layers, so that neither is removed while the
+// command runs. The caller ends that with leave. On an error nothing is
+// counted.
 func (s *Sandbox) enter(c Command) (*sessionSandbox, *layers, error) {
 	workspace := s.workspaceOf(c)
 	set, err := s.settingsFor(c.Terms)
@@ -203,8 +206,9 @@ func (s *Sandbox) forget(sess *sessionSandbox) {
 	sess.drain()
 }
 
-// EndSession removes what commands of a session shared. It stays for commands that
-// still run until they have ended.
+// EndSession removes what the commands of a session shared. It does not end
+// commands: while one of them runs, its sandbox stays. It does not wait for
+// the removal, unless too many sandboxes are being removed already.
 func (s *Sandbox) EndSession(id tipstaff.SessionID) {
 	var ended []*sessionSandbox
 	s.mu.Lock()
@@ -247,8 +251,8 @@ func (sess *sessionSandbox) leave(l *layers) {
 	})
 }
 
-// part counts one user less, and ends the sandbox if that was the last one of a
-// doomed one.
+// part counts one user less, and ends the sandbox with the last user if it
+// drains.
 func (sess *sessionSandbox) part() {
 	sess.mu.Lock()
 	sess.users--
@@ -308,6 +312,10 @@ func (sess *sessionSandbox) make() error {
 	})
 }
 
+// makeOnce makes the directories of a session sandbox and its first layers.
+// Mkdir fails if a directory exists already: then two sandboxes would share it.
+// The token for the proxy is new for each sandbox, so that no session can use
+// the proxy of another.
 func (sess *sessionSandbox) makeOnce() error {
 	for _, dir := range []string{sess.dir, tempOf(sess.dir)} {
 		if err := unix.Mkdir(dir, 0o700); err != nil {
@@ -340,9 +348,10 @@ func (sess *sessionSandbox) makeNow() {
 	sess.part()
 }
 
-// await makes the session sandbox, or waits until it is made, at most as long as the
-// call. With no error the attempt is over; sess.err says whether it succeeded. An
-// attempt that takes longer than the call continues in the background.
+// await makes the session sandbox, or waits until another caller has made it,
+// for as long as w allows. nil means that the attempt has ended, and sess.err
+// says how. An attempt that takes longer continues in the background, so that
+// the next call finds its result.
 func (sess *sessionSandbox) await(w waitLimit) error {
 	sess.making.Do(func() {
 		sess.mu.Lock()

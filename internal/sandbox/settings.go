@@ -90,8 +90,8 @@ func (s *Sandbox) StatusUnder(t Terms) Status {
 	return st
 }
 
-// Meets returns why commands under these terms would be refused, or nil if they
-// would not, as far as is known.
+// Meets returns why commands under these terms would be refused; nil if they
+// would run, as far as is known before one is started.
 func (s *Sandbox) Meets(t Terms) error {
 	if err := s.Err(); err != nil {
 		return err

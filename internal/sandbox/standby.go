@@ -33,9 +33,10 @@ type Standby interface {
 	Renew(in *proc.Enclosure) (Standby, error)
 }
 
-// Keep makes something that waits for the next call, in what will confine that: it may
-// have been replaced since c began. It makes nothing if something waits already, or if
-// no call is to come. The caller has called Hold, or not yet Release.
+// Keep makes something that waits for the next call, in the layers of that
+// call, which may have replaced those of c. It makes nothing if something waits
+// already, or if no call can come. The caller has called Hold, or has not yet
+// called Release.
 func (c *Confined) Keep(produce func(in *proc.Enclosure) (Standby, error)) error {
 	if c.session == nil {
 		return nil
@@ -74,9 +75,10 @@ func (sess *sessionSandbox) standbyLayers() *layers {
 	return l
 }
 
-// Leave leaves something for the next call that is confined like this one. It is
-// closed if there is something already, and when what confines both ends or rests.
-// The caller has called Hold, or not yet Release.
+// Leave hands over something that waits for the next call with the same
+// confinement. It is closed if something waits already, and when the
+// confinement ends or is idle. The caller has called Hold, or has not yet
+// called Release.
 func (c *Confined) Leave(w Standby) {
 	if c.session == nil {
 		_ = w.Close()
@@ -108,7 +110,8 @@ func (sess *sessionSandbox) renewStandby(old *layers) {
 	}
 }
 
-// Take returns what an earlier call has left, or nil. It is the caller's then.
+// Take returns what an earlier call has left, and nil if there is nothing. The
+// caller owns it and closes it.
 func (c *Confined) Take() Standby {
 	if c.session == nil {
 		return nil

@@ -13,9 +13,9 @@ import (
 
 // ModeGuard keeps the modes of the server's own directories. Landlock does not see
 // chmod, so in that tier a command of the same user can lock the server out of its
-// own trail. Modes holds the directories open and restores their modes through the
+// own trail. ModeGuard holds the directories open and restores their modes through the
 // descriptors, even if their paths have changed. Its methods may be called
-// concurrently; those of a nil Modes do nothing.
+// concurrently; those of a nil ModeGuard do nothing.
 type ModeGuard struct {
 	log *slog.Logger
 
@@ -32,7 +32,7 @@ type guardedDir struct {
 	least bool
 }
 
-// NewModeGuard returns Modes that keep no directory yet.
+// NewModeGuard returns a ModeGuard that keeps no directory yet.
 func NewModeGuard(log *slog.Logger) *ModeGuard { return &ModeGuard{log: log} }
 
 // Add keeps the modes of the server's own directories as they are now, and the bits
@@ -58,6 +58,9 @@ func (m *ModeGuard) Add(dirs ...string) error {
 	return nil
 }
 
+// hold opens a directory and records its present mode as the one to restore. A
+// directory that is held as a whole replaces one of which only the owner's bits
+// are held (least), never the other way round: the stricter demand counts.
 func (m *ModeGuard) hold(dir string, least bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

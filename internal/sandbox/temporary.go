@@ -12,27 +12,28 @@ import (
 	"tipstaff"
 )
 
-// Temporary files of commands lie on the disk of the records, so that they have a
-// bound for each session sandbox. Neither quotas nor file systems of a size can be had
-// without privileges in both tiers, and a file system in memory would take from all
-// programs what a build leaves in /tmp. So the server measures, while commands run,
-// and ends those of a session sandbox that has more. To measure costs a walk through
-// the files; before that, the free space of the disk must have shrunk by half of what
-// is left to a session sandbox, which one system call tells. Thus a command that writes
-// little is never slowed down. What a disk loses meanwhile is some tenths of a second
-// of writing; that all other commands go on then is what the reserve of the trail is
-// for.
+// The temporary files of commands share a disk with the records, so each session
+// sandbox has a bound. Quotas and file systems of a fixed size need privileges that
+// the server has in neither tier, and a file system in memory would take the memory
+// that all programs share. So the server measures while commands run, and ends the
+// commands of a session sandbox that has too much.
+//
+// Measuring walks through all files. The server does it only once the free space of
+// the disk, which one system call returns, has shrunk by half of what the fullest
+// session sandbox may still write; a command that writes little is never slowed
+// down. Until the server notices, a command can fill the disk for some tenths of a
+// second; the reserve of the trail lets all other commands go on meanwhile.
 
 const (
 	// temporaryPause is how often the free space is asked for.
 	temporaryPause = 100 * time.Millisecond
-	// temporaryRest is after what time the files are measured in any case: what others
-	// remove from the disk hides what commands write. It is longer if that takes long.
+	// temporaryRest is how long the files may go unmeasured: free space that others
+	// make on the disk hides what commands write. It is longer if measuring takes long.
 	temporaryRest  = 5 * time.Second
 	temporaryShare = 50
 )
 
-// mostTemporary and temporaryPart are the bound unless the settings say another one:
+// maxTemporary and temporaryPart are the bound unless the settings say another one:
 // so many bytes, and at most this part of what is free.
 const (
 	maxTemporary  = 2 << 30
@@ -133,6 +134,12 @@ func (t *tempWatch) due(free int64, known bool) bool {
 	return !known || t.free-free >= t.margin || time.Since(t.at) >= max(temporaryRest, temporaryShare*t.cost)
 }
 
+// measureIfDue measures the temporary files of every session with a running
+// command once the free space has shrunk by the margin or enough time has
+// passed, and ends the commands of sessions that hold too much. Measuring walks
+// whole trees, so the margin is half of what the fullest session may still
+// write: a session is measured before it passes its bound by much, and a quiet
+// disk is rarely walked.
 func (s *Sandbox) measureIfDue() {
 	t := s.temporary
 	free, known := freeOn(s.scratch.dir)

@@ -34,7 +34,8 @@ func (t Terms) isSet() bool {
 	return t.Tier != None || t.Profile != nil || t.Network != nil || t.Limits != ResourceLimits{} || t.Doors || len(t.Reveal) > 0
 }
 
-// key returns a text that is equal for equal terms.
+// key returns a text that is equal for equal terms, and "" for terms that
+// change nothing.
 func (t Terms) key() string {
 	if !t.isSet() {
 		return ""

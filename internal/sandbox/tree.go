@@ -151,6 +151,9 @@ func (w *treeWalk) files(l *level) {
 	}
 }
 
+// entry visits one name of a directory. It looks at the name itself and follows
+// no link, because a command may have put a link there that leads out of its
+// own files. Directories wait in l.dirs, so that the walk needs no recursion.
 func (w *treeWalk) entry(l *level, name string) {
 	in := int(l.f.Fd())
 	var st unix.Stat_t
@@ -189,7 +192,7 @@ func (w *treeWalk) up() {
 	}
 }
 
-// reopenParent opens the level above, or returns nil if that is another directory by now.
+// reopenParent opens the level above, or returns nil if that is another directory now.
 func (w *treeWalk) reopenParent(l, above *level) *os.File {
 	fd, err := openLevel(l, "..")
 	if err != nil {
@@ -248,7 +251,7 @@ func openLevel(in *level, name string) (fd int, err error) {
 }
 
 // grantBelow opens a directory in a level to its own user, and returns the permissions
-// it had. It changes those of nothing else, whatever bears the name by now.
+// it had. It changes those of nothing else, whatever bears the name now.
 func grantBelow(in *level, name string) (before uint32, ok bool) {
 	fd, err := unix.Openat(int(in.f.Fd()), name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -18,6 +18,7 @@ type Unprotected struct {
 	Err       error // may be nil
 }
 
+// Error returns what is not protected, for the caller.
 func (u *Unprotected) Error() string {
 	if u.Err != nil {
 		return u.Msg + ": " + u.Err.Error()
@@ -25,6 +26,7 @@ func (u *Unprotected) Error() string {
 	return u.Msg
 }
 
+// Unwrap returns the cause; nil if there is none.
 func (u *Unprotected) Unwrap() error { return u.Err }
 
 // stillSearching returns the error of a call whose time is up before the first search

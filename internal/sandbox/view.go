@@ -15,9 +15,10 @@ import (
 	"tipstaff/internal/sandbox/profile"
 )
 
-// view is what commands in namespaces see of the file system. It is the same for all
+// view is the file system that commands in namespaces see. It is the same for all
 // sessions, except for the contents of each session's own directory. Private
-// directories cover those of the machine in which unrelated programs meet.
+// directories cover the machine's directories that unrelated programs share, such as
+// /tmp, because programs there trust what they find.
 type view struct {
 	paths         profile.Paths
 	search        []string // directories of programs
@@ -25,7 +26,7 @@ type view struct {
 	scratch       *scratch
 	covers        []cover
 	readablePaths []string     // see readable
-	mounts        []proc.Mount // a relative source lies in the directory of the session sandbox
+	mounts        []proc.Mount // a relative source is in the directory of the session sandbox
 	points        []mountPoint // made in the session sandbox before the mounts, parents first
 	copies        []string     // directories that are copied into the session sandbox
 	files         []string     // shown by copies in the session sandbox
@@ -42,7 +43,7 @@ type mountPoint struct {
 // cover is a private directory that covers one of the machine's.
 type cover struct {
 	path     string
-	source   string // "": in memory; a relative path lies in the session sandbox
+	source   string // "": in memory; a relative path is in the session sandbox
 	readOnly bool
 	shared   bool // by all session sandboxes: one at a time makes mount points in it
 }
@@ -173,8 +174,9 @@ func (v *view) readable() []string {
 	return v.readablePaths
 }
 
-// linked returns programs that directories of programs only link to: if both lie in
-// covered directories, the link would lead nowhere.
+// linked returns the programs behind links in the directories of programs. If
+// link and program are both in a covered directory, the link would otherwise
+// lead nowhere.
 func (v *view) linked() []string {
 	var targets []string
 	for _, dir := range v.search {
@@ -192,9 +194,9 @@ func (v *view) linked() []string {
 	return targets
 }
 
-// hideAndPin covers what is hidden with nothing, and mounts on itself what must not
-// be changed or moved. Parents come first, so that hidden paths in a pin are hidden
-// after the pin is mounted.
+// hideAndPin covers every hidden path with an empty file or directory, and
+// mounts every pinned path read-only on itself. Parents come first: a pin that
+// is mounted later would show the hidden paths in it again.
 func (v *view) hideAndPin() error {
 	type one struct {
 		entry profile.Entry
@@ -238,12 +240,13 @@ func (v *view) hideAndPin() error {
 	return nil
 }
 
-// copyIn returns where in a session sandbox the copy of a directory lies that git
-// tracks. Commands may change the copy.
+// copyIn returns the path, in a session sandbox, of the copy of a tracked
+// directory. Commands may change the copy.
 func copyIn(i int) string { return filepath.Join("copies", strconv.Itoa(i)) }
 
-// bring mounts a file or directory of the machine at its own path. If that lies in a
-// private directory, a mount point is made there.
+// bring mounts a file or directory of the machine at its own path. In a private
+// directory it also adds a mount point, which the session sandbox makes before
+// the mounts.
 func (v *view) bring(path string, readOnly bool) error {
 	if c := v.coverOf(path); c != nil && c.source != "" && c.path != path {
 		st, err := os.Stat(path)
@@ -265,7 +268,7 @@ func (v *view) bring(path string, readOnly bool) error {
 	return nil
 }
 
-// coverOf finds the private directory that path lies in; the last one counts.
+// coverOf finds the private directory that path is in; the last one counts.
 func (v *view) coverOf(path string) *cover {
 	for i := len(v.covers) - 1; i >= 0; i-- {
 		if paths.Within(path, v.covers[i].path) {
@@ -275,7 +278,7 @@ func (v *view) coverOf(path string) *cover {
 	return nil
 }
 
-// visible reports whether commands see at path what lies there outside. In a private
+// visible reports whether commands see the machine's file at path. In a private
 // directory, they see only what was mounted there. A readable directory that is
 // covered itself, or contains a cover, does not make its contents visible.
 func (v *view) visible(path string) bool {
@@ -293,8 +296,9 @@ func (v *view) writable(dir string) bool {
 	return paths.Within(dir, v.paths.Writable()...)
 }
 
-// worked reports whether dir is writable, or would be under another profile:
-// commands of an earlier server may have made what lies in a workspace.
+// worked reports whether commands can have written in dir: it is writable, or
+// would be under another profile, with which an earlier server may have run
+// commands.
 func (v *view) worked(dir string) bool {
 	return v.writable(dir) || paths.Within(dir, v.paths.Workspace...)
 }

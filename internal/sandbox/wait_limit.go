@@ -18,7 +18,8 @@ func (c Command) waitLimit() waitLimit { return waitLimit{c.Patience, c.Done} }
 // errCallerGone: the caller of a command needs it no more.
 var errCallerGone = errors.New("the call was over before its sandbox was there")
 
-// await waits until done is closed.
+// await waits until done is closed. It returns an error when the time is up, or
+// when the caller has gone; the work that closes done continues.
 func (w waitLimit) await(done <-chan struct{}) error {
 	var late <-chan time.Time
 	if w.patience > 0 {

@@ -30,9 +30,9 @@ func (s *Sandbox) workspaceOf(c Command) []string {
 	return []string{s.o.Directory, dir}
 }
 
-// ownWorkspace returns the server's own directory if it can be a workspace, and "" if
-// it is one of the system, such as the / in which graphical clients start servers. It is
-// asked for every command, and found out once.
+// ownWorkspace returns the server's own directory if it can be a workspace; ""
+// if it belongs to the system, such as the / in which graphical clients start
+// servers. The answer is found once, because every command asks.
 func (s *Sandbox) ownWorkspace() string {
 	s.asking.Do(func() {
 		if s.o.Directory != "" && !profile.System(s.o.Machine, s.o.Directory) {
@@ -42,9 +42,9 @@ func (s *Sandbox) ownWorkspace() string {
 	return s.ownDirectory
 }
 
-// personal reports whether a directory is the home, contains it, or lies in one of
-// the home's directories of settings. Files there decide what the user's shell does
-// next; a caller must not make them writable by naming the directory.
+// personal reports whether a directory is the home, contains it, or is one of
+// the home's directories of settings. Files there decide what the user's shell
+// does next, so a caller must not make them writable by naming the directory.
 func (s *Sandbox) personal(dir string) bool {
 	home, err := filepath.EvalSymlinks(s.o.Machine.Home)
 	if err != nil || s.o.Machine.Home == "" {

@@ -35,6 +35,9 @@ func EscapeLines(text string) string {
 // escapeQuoted is Escape with backslashes doubled, as $'…' needs.
 func escapeQuoted(text string) string { return escapeWith(text, `\`) }
 
+// escapeWith writes a text so that it can be read on a terminal and in a log:
+// what cannot be seen, and each character of also, is escaped. Every byte that
+// is no UTF-8 keeps its value, so that two different texts never look the same.
 func escapeWith(text, also string) string {
 	if isPlain(text, also) {
 		return text

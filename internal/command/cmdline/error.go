@@ -9,20 +9,20 @@ import (
 type Kind string
 
 const (
-	NUL               Kind = "NUL"
-	UnbalancedQuote   Kind = "UNBALANCED_QUOTE"
-	TrailingBackslash Kind = "TRAILING_BACKSLASH"
-	Empty             Kind = "EMPTY"
-	Newline           Kind = "NEWLINE"
-	Operator          Kind = "OPERATOR"
-	Comment           Kind = "COMMENT"
-	Substitution      Kind = "SUBSTITUTION"
-	Expansion         Kind = "EXPANSION"
-	DollarQuote       Kind = "DOLLAR_QUOTE"
-	Assignment        Kind = "ASSIGNMENT"
-	ReservedWord      Kind = "RESERVED_WORD"
-	Braces            Kind = "BRACES"
-	Tilde             Kind = "TILDE"
+	NUL               Kind = "NUL"                // a NUL character, which no argument can hold
+	UnbalancedQuote   Kind = "UNBALANCED_QUOTE"   // a quote is not closed
+	TrailingBackslash Kind = "TRAILING_BACKSLASH" // nothing follows a backslash
+	Empty             Kind = "EMPTY"              // there is no word
+	Newline           Kind = "NEWLINE"            // a line end between words
+	Operator          Kind = "OPERATOR"           // an operator of the shell: | & ; < > ( )
+	Comment           Kind = "COMMENT"            // a word that begins with #
+	Substitution      Kind = "SUBSTITUTION"       // $(…), `…`, <(…)
+	Expansion         Kind = "EXPANSION"          // $NAME, ${…}, $((…))
+	DollarQuote       Kind = "DOLLAR_QUOTE"       // $'…' or $"…"
+	Assignment        Kind = "ASSIGNMENT"         // NAME=value in front of the command
+	ReservedWord      Kind = "RESERVED_WORD"      // if, while, { and the like
+	Braces            Kind = "BRACES"             // {a,b} or {1..3}
+	Tilde             Kind = "TILDE"              // ~ or ~user at the beginning of a word
 	// Glob is the kind of a pattern that matches names of files. Only [Pattern]
 	// has it: whether it matches is not for the line to say.
 	Glob Kind = "GLOB"
@@ -60,6 +60,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("cannot split the command: %s at column %d (%s)", what, e.Column, e.Kind)
 }
 
+// describe names what was found, for people.
 func (k Kind) describe() string {
 	switch k {
 	case NUL:

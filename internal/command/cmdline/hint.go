@@ -58,6 +58,8 @@ func (e *SyntaxError) Hint(o Offer) string {
 	return e.operatorHint() + wantShell
 }
 
+// operatorHint says how to do without a shell's operator what its caller most
+// likely wants from it.
 func (e *SyntaxError) operatorHint() string {
 	hint := oneCall
 	switch e.Found {

@@ -62,6 +62,9 @@ func (c *characters) segments() []segment {
 // Names of files have at most 255 bytes.
 const maxSegment = 1024
 
+// segment compiles one part of a pattern between slashes. A part that is too
+// long, or has a bracket expression that shells read in different ways, matches
+// any name: then the pattern counts as one that matches, and is refused.
 func (c *characters) segment() segment {
 	if !c.hasPattern() {
 		return segment{text: string(c.text), literal: true}

@@ -15,6 +15,7 @@ type Finding struct {
 	Instead string // who can do it, and how; may be ""
 }
 
+// String returns the finding as a sentence for people.
 func (f Finding) String() string {
 	var b strings.Builder
 	if f.Key != "" {

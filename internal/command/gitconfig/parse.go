@@ -18,6 +18,7 @@ type SyntaxError struct {
 	Why  string
 }
 
+// Error names the line and what git would refuse in it.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d of the git configuration: %s", e.Line, e.Why)
 }
@@ -78,6 +79,8 @@ func (p *parser) ended() bool { return p.at > len(p.text) }
 
 func (p *parser) fault(why string) error { return &SyntaxError{p.line, why} }
 
+// all reads the whole file as git does (config.c, git_parse_source), and
+// refuses what git would refuse.
 func (p *parser) all() error {
 	for {
 		c := p.next()

@@ -34,6 +34,9 @@ var rows = sync.OnceValue(func() map[pattern]*row {
 	return t
 })
 
+// readRows parses keys.txt: keys, their allowed values, and why a key is
+// harmless. A second row of one key is an error, because the order of rows must
+// not decide.
 func readRows(text string) (map[pattern]*row, error) {
 	t := map[pattern]*row{}
 	columns := regexp.MustCompile(` {2,}|\t+`)

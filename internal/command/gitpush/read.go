@@ -54,6 +54,9 @@ type command struct {
 	strange  bool // there are options whose effect on the repository is not known
 }
 
+// readCommand reads the options of git itself, up to the name of the
+// subcommand. Those that change nothing about a push are listed one by one; any
+// other makes the command strange, and a push that is strange may do anything.
 func readCommand(args []string) command {
 	var c command
 	for i := 0; i < len(args); i++ {

@@ -190,6 +190,8 @@ var tables = sync.OnceValue(func() map[string]*Program {
 	return all
 })
 
+// readTables parses the embedded tables. A row that cannot be parsed fails the
+// whole, because a missing row would hide how a program starts others.
 func readTables() (map[string]*Program, error) {
 	all := map[string]*Program{}
 	files, err := tableFiles.ReadDir("table")

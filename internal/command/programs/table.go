@@ -166,6 +166,7 @@ func (p *Program) optionRow(key, options []string) error {
 	return nil
 }
 
+// wrapsRow parses a row about how a program wraps another command line.
 func (p *Program) wrapsRow(words []string) error {
 	w := &Wraps{}
 	p.Wraps = w
@@ -187,6 +188,7 @@ func (p *Program) wrapsRow(words []string) error {
 	})
 }
 
+// row parses a row about what the operands of a program are.
 func (o *Operands) row(words []string) error {
 	if len(words) == 0 {
 		return errors.New("nothing is said of operands")

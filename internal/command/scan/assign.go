@@ -39,6 +39,9 @@ func (w *walker) assignments(s *state, list []*syntax.Assign, around string) {
 	}
 }
 
+// assignment notes what an assignment may change. The index of an array is
+// arithmetic, which can run commands and end the script, so only a plain number
+// or name passes as one.
 func (w *walker) assignment(s *state, a *syntax.Assign, around string) {
 	if a.Index != nil && !element(a.Index) {
 		w.arithmetic(s, a.Index)

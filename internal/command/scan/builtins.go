@@ -47,6 +47,9 @@ func emptyName(n *syntax.Word) bool {
 	return known && name == ""
 }
 
+// builtin notes what a builtin may change for the commands after it. Those in
+// the first case change nothing. One that is not listed here may have changed
+// anything, so nothing after it is certain.
 func (w *walker) builtin(s *state, name string, args []*syntax.Word) {
 	switch name {
 	case ":", "true", "false", "echo", "pwd", "type", "help", "dirs", "jobs", "disown", "wait", "times", "caller", "umask", "command", "builtin":

@@ -28,7 +28,7 @@ func tooDeep(text string) *Fault {
 	return nil
 }
 
-// depth counts how deep parts of a script lie within each other.
+// depth counts how deep parts of a script are within each other.
 type depth struct{ level int }
 
 // enter returns a fault if a part lies too deep; a nil node is the way back.

@@ -19,6 +19,9 @@ func (w *walker) expand(s *state, n *syntax.Word, around string) {
 	}
 }
 
+// expandPart notes what one part of a word may do when it is expanded: commands
+// in it are commands of the script, and arithmetic that is not constant may end
+// it.
 func (w *walker) expandPart(s *state, p syntax.WordPart, around string) {
 	switch p := p.(type) {
 	case *syntax.Lit, *syntax.SglQuoted:

@@ -17,6 +17,7 @@ const (
 	Function             // declared in the script
 )
 
+// String returns the name that answers use.
 func (k Kind) String() string {
 	switch k {
 	case Program:

@@ -39,6 +39,8 @@ func (l *literalWord) quoted(text string) {
 	l.plain.WriteString(strings.Repeat("q", len(text)))
 }
 
+// part appends one part of a word, and reports whether its text is known before
+// the script runs.
 func (l *literalWord) part(p syntax.WordPart) bool {
 	switch p := p.(type) {
 	case *syntax.Lit:
@@ -68,6 +70,8 @@ func (l *literalWord) part(p syntax.WordPart) bool {
 	return false
 }
 
+// unquoted appends text without quotes, and takes out the backslashes as Bash
+// does: the character behind one counts as quoted, and a line end disappears.
 func (l *literalWord) unquoted(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {

@@ -11,7 +11,7 @@ import (
 const (
 	// MaxBytes is how long a script may be.
 	MaxBytes = 256 << 10
-	// maxDepth is how deep its parts may lie within each other.
+	// maxDepth is how deep its parts may be within each other.
 	maxDepth = 100
 )
 
@@ -29,6 +29,7 @@ type Fault struct {
 	Hint         string // what to do instead; ""
 }
 
+// Error returns the position and what is wrong there.
 func (f *Fault) Error() string { return fmt.Sprintf("%d:%d: %s", f.Line, f.Column, f.What) }
 
 func fault(at syntax.Pos, hint, format string, args ...any) *Fault {

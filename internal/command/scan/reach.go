@@ -9,6 +9,9 @@ func (w *walker) stmts(s *state, list []*syntax.Stmt, around string) {
 	}
 }
 
+// stmt walks one statement. What runs in the background is a process of its
+// own, which changes nothing in this shell; after set -e, a statement that may
+// fail may be the last one.
 func (w *walker) stmt(s *state, st *syntax.Stmt, around string) {
 	if st == nil {
 		return
@@ -157,6 +160,7 @@ func (w *walker) loop(s *state, body func()) {
 	}
 }
 
+// forEach walks a for loop. Its body may run any number of times, also never.
 func (w *walker) forEach(s *state, c *syntax.ForClause, around string) {
 	const in = "it is in a loop"
 	switch l := c.Loop.(type) {
@@ -188,6 +192,8 @@ func (w *walker) function(s *state, c *syntax.FuncDecl) {
 	w.stmt(body, c.Body, "it is in a function")
 }
 
+// test walks the expression of [[. Comparisons of numbers compute their words
+// as arithmetic, which may run commands.
 func (w *walker) test(s *state, x syntax.TestExpr, around string) {
 	switch x := x.(type) {
 	case *syntax.Word:

@@ -98,6 +98,9 @@ func builtin(words []string) (what, hint string) {
 	return "", ""
 }
 
+// setting returns an option of set that scripts must not use, and what to do
+// instead; "" if there is none. These change how the shell reads or runs all
+// that follows.
 func setting(args []string) (what, hint string) {
 	for i, a := range args {
 		switch {

@@ -33,7 +33,8 @@ func (s *Store) wait(ctx context.Context, it *item, ask Ask) (policy.Approval, e
 	}
 }
 
-// handleReply handles what came back from the caller's end.
+// handleReply deals with the reply from the caller's end: an answer, a client
+// that will come back with one, or a failure to ask.
 func (s *Store) handleReply(ctx context.Context, it *item, a policy.Answer, err error) (policy.Approval, error) {
 	var refusal *tipstaff.Error
 	switch {
@@ -89,7 +90,7 @@ func (s *Store) close(it *item, otherwise policy.Outcome) (policy.Approval, erro
 }
 
 // pendingError returns the error that gives the caller the handle of an open
-// question.
+// question, by which it can ask again.
 func (s *Store) pendingError(it *item) (policy.Approval, error) {
 	return policy.NewApproval(it.q, policy.Verdict{Handle: it.q.Handle, Outcome: policy.Pending}, time.Time{}), required(it.q)
 }

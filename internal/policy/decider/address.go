@@ -53,6 +53,9 @@ func parse(text string) (address, error) {
 	return address{url: u}, nil
 }
 
+// parseSocket parses what follows unix: in an address, PATH[:DOCUMENT]. The
+// path has to be absolute and clean, because the setting must name one socket
+// whatever the working directory is.
 func parseSocket(rest string) (address, error) {
 	if strings.HasPrefix(rest, "///") {
 		rest = rest[2:] // unix:///run/opa.sock, the form that OPA itself uses

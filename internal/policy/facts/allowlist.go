@@ -33,7 +33,7 @@ type allowlistFile struct {
 	mu    sync.Mutex
 	read  bool // it was read at least once
 	stamp stamp
-	sure  bool // that seen tells what was read from what comes later
+	sure  bool // that stamp distinguishes the content that was read from any later one
 	list  policy.Allowlist
 }
 
@@ -122,6 +122,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
+// read returns the content of a file, and an error for one that is larger than
+// maxAllowlist: half a list must not count as a whole one.
 func read(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -56,6 +56,11 @@ func newDirectory(fd int) (*directory, error) {
 	return &directory{path: path, fd: fd}, nil
 }
 
+// Path returns the canonical path, as it was when the directory was opened.
 func (d *directory) Path() string { return d.path }
-func (d *directory) Fd() uintptr  { return uintptr(d.fd) }
+
+// Fd returns the descriptor, which is valid until Close.
+func (d *directory) Fd() uintptr { return uintptr(d.fd) }
+
+// Close closes the directory.
 func (d *directory) Close() error { return unix.Close(d.fd) }

@@ -35,6 +35,10 @@ type directory struct {
 	path string
 }
 
+// newDirectory returns an open directory with its canonical path. The path is
+// resolved by name, because these systems do not tell it by descriptor, so it
+// is compared with what is open: a link that was changed meanwhile makes it
+// fail.
 func newDirectory(f *os.File, path string) (*directory, error) {
 	open, err := f.Stat()
 	if err != nil {
@@ -57,4 +61,5 @@ func newDirectory(f *os.File, path string) (*directory, error) {
 	return &directory{File: f, path: canonical}, nil
 }
 
+// Path returns the canonical path, as it was when the directory was opened.
 func (d *directory) Path() string { return d.path }

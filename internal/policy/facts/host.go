@@ -49,7 +49,7 @@ type Host struct {
 	file          *allowlistFile
 	roots         Roots
 	home          string
-	writablePaths []string // Options.Places, as written and canonical
+	writablePaths []string // Options.WritablePaths, as written and canonical
 	secrets       func() []string
 
 	unconfined atomic.Pointer[func() bool]

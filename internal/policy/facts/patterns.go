@@ -51,6 +51,7 @@ type files struct {
 	end     time.Time
 }
 
+// Close closes the directory.
 func (f *files) Close() error {
 	if f.root == nil {
 		return nil
@@ -164,7 +165,9 @@ func (f *files) inside(path string) (string, error) {
 	return "", policy.ErrOutside
 }
 
-// visible reports whether a command sees the same directory as the server.
+// visible reports whether a command has the server's own directory at this
+// path. Where the sandbox hides it or puts another in its place, the server's
+// listing says nothing about the command.
 func (f *files) visible(dir string) bool {
 	if !paths.Within(dir, f.dir) || slices.ContainsFunc(f.secrets, func(s string) bool { return paths.Within(dir, s) }) {
 		return false
@@ -175,7 +178,9 @@ func (f *files) visible(dir string) bool {
 	})
 }
 
-// CheckBounds fails when a bound is reached.
+// CheckBounds returns [policy.ErrTooManyFiles] once too many names were looked
+// at, or the search took too long. A caller chooses the pattern, so the server
+// must not search without an end.
 func (f *files) CheckBounds() error {
 	if f.looked > maxLooked || time.Now().After(f.end) {
 		return policy.ErrTooManyFiles

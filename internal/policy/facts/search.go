@@ -38,7 +38,7 @@ func Trusted(path string) SearchPath {
 // String returns the list as the value of a PATH variable.
 func (s SearchPath) String() string { return strings.Join(s, string(filepath.ListSeparator)) }
 
-// Outside returns the list without directories that lie in one of the canonical
+// Outside returns the list without directories that are in one of the canonical
 // roots, and without those that cannot be resolved.
 func (s SearchPath) Outside(roots []string) SearchPath {
 	var out SearchPath

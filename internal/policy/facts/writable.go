@@ -23,7 +23,7 @@ func (h *Host) AskUnconfined(ask func() bool) { h.unconfined.CompareAndSwap(nil,
 // may block, as that of [Host.AskUnconfined].
 func (h *Host) AskCovered(ask func() []string) { h.covered.Store(&ask) }
 
-// Covered reports whether a path lies in such a directory.
+// Covered reports whether a path is in such a directory.
 func (h *Host) Covered(path string) bool {
 	ask := h.covered.Load()
 	return ask != nil && paths.Within(path, (*ask)()...)
@@ -31,7 +31,7 @@ func (h *Host) Covered(path string) bool {
 
 // Writable reports whether a command in dir may change what path leads to,
 // replace it, or write below it. That is the case if the path, on its way or at
-// its end, lies in a workspace, in the command's directory or the server's own,
+// its end, is in a workspace, in the command's directory or the server's own,
 // or in one of [Options.WritablePaths], or contains one of these. The root directory
 // contains everything and does not count. If it cannot be determined, the
 // answer is true.
@@ -90,9 +90,10 @@ func (h *Host) writableRoots(dir policy.Directory) ([]string, bool) {
 	return append(list, own.Path()), true
 }
 
-// pathForms returns the path and its parents, as written and with links resolved;
-// the canonical form of the whole path is last. A link in a directory that
-// commands may write leads wherever they want.
+// pathForms returns every path that decides where path leads: the path and its
+// parents, as written and with links resolved, the canonical form of the whole
+// path last. All of them matter, because a link in a directory that commands
+// may write leads wherever a command wants. false: a part cannot be resolved.
 func (h *Host) pathForms(path string, dir policy.Directory) ([]string, bool) {
 	var list []string
 	clean := filepath.Clean(path)
@@ -113,7 +114,8 @@ func (h *Host) pathForms(path string, dir policy.Directory) ([]string, bool) {
 	return append(list, real), true
 }
 
-// canonicalForms returns paths as written and with links resolved.
+// canonicalForms returns absolute paths as written and with links resolved,
+// sorted; relative ones are left out.
 func canonicalForms(h *Host, list []string) []string {
 	var out []string
 	known := prefixes{host: h, canonical: map[string]string{}}

@@ -14,8 +14,8 @@ import (
 // called from several goroutines at once. A nil Book freezes nobody.
 type Book struct {
 	path string
-	// Others tells who else is frozen: in a fleet. It is set before the first use; nil:
-	// nobody.
+	// Others returns the entries of a fleet, which count besides those of the file. It
+	// is set before the first use; nil: there are none.
 	Others func() ([]Entry, error)
 	// OnChange is called when another content was read, on a goroutine of its own. It
 	// is set before the first use; nil: nothing is called.
@@ -32,8 +32,8 @@ type Book struct {
 // to exist there.
 func NewBook(dir string) *Book { return &Book{path: pathIn(dir)} }
 
-// Of returns the entry that freezes a request, if there is one. After an error nothing
-// may run: who is frozen cannot be told.
+// Of returns the entry that freezes a request, if there is one. After an error
+// nothing may run, because a frozen caller cannot be told from others.
 func (b *Book) Of(o tipstaff.Origin, s tipstaff.SessionID) (e Entry, frozen bool, err error) {
 	all, err := b.Entries()
 	if err != nil {
@@ -64,7 +64,8 @@ func (b *Book) Entries() ([]Entry, error) {
 	return all, nil
 }
 
-// readFile returns what the file says.
+// readFile returns the entries of the file, read again if it has changed. Its
+// error stays until the file can be read.
 func (b *Book) readFile() ([]Entry, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,7 +6,7 @@
 // the control sockets, which the sandbox hides from commands. A [Book] reads it for
 // each decision; while the file is the same, that costs one look at its inode.
 //
-// In a fleet, operators freeze for all hosts: [Book.Others] tells whom.
+// In a fleet, operators freeze for all hosts: see [Book.Others].
 //
 // A file that cannot be read or understood freezes everybody. No file freezes nobody.
 // The package ends nothing, and records nothing.

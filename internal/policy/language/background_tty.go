@@ -6,10 +6,10 @@ import "strings"
 // it, and on a terminal. Rules, programs and profiles may deny either; where more
 // than one rule matches a command, one that denies it is enough.
 
-// modeDenial is a word about the manner in which commands run, with what to say of it.
+// modeDenial is a setting that denies the background or terminals, with its message.
 type modeDenial struct {
 	setting Text
-	applies bool // the command would run in this manner
+	applies bool // the command would run in this mode
 	key     string
 	msg     string
 }
@@ -21,8 +21,9 @@ func (j *judge) modeDenials(background, tty Text) []modeDenial {
 	}
 }
 
-// denyModes denies what a program, or a rule of it that matches the command, does not
-// leave to commands in the background and on terminals.
+// denyModes denies a command in the background or on a terminal if its program
+// forbids that, or a rule that matches the command. One rule is enough, even if
+// others do not forbid it.
 func (j *judge) denyModes(e *entry) {
 	if !j.q.Background && !j.q.Terminal {
 		return
@@ -45,13 +46,14 @@ func (j *judge) denyModes(e *entry) {
 	}
 }
 
-// denyCallerModes denies what a profile does not leave to its callers.
+// denyCallerModes denies what the profile of the caller forbids.
 func (j *judge) denyCallerModes(p *profile) {
 	j.addModeDenials(p.name, "", " to this caller", j.modeDenials(p.from.Background, p.from.TTY))
 }
 
-// CallerDenies returns the verdicts of the profiles that deny a caller the
-// background or terminals: what counts for a script beside its commands.
+// CallerDenies returns the verdicts of the profiles that forbid a caller the
+// background or terminals. They count for a script, which has no program of its
+// own.
 func (p *Policy) CallerDenies(who Who, background, terminal bool) []Verdict {
 	j := judge{p: p, q: Query{Who: who, Background: background, Terminal: terminal}}
 	for i := range p.profiles {
@@ -73,7 +75,8 @@ func (j *judge) addModeDenials(name, why, whom string, words []modeDenial) {
 // approverApp lets a person answer in the page that the client shows.
 const approverApp = "app"
 
-// refuseApprover refuses to name an approver in rules that ask nobody, or only narrow.
+// refuseApprover reports an approver in a rule that asks nobody, or that only
+// narrows: it would have no effect.
 func (l *loader) refuseApprover(items []Item, where string) {
 	for i := range items {
 		if at := items[i].Approver.At; at.Set() {
@@ -82,8 +85,8 @@ func (l *loader) refuseApprover(items []Item, where string) {
 	}
 }
 
-// refuseModes refuses words about the manner in rules that allow nothing by
-// themselves.
+// refuseModes reports background and tty in rules that allow nothing by
+// themselves: they would have no effect there.
 func (l *loader) refuseModes(items []Item, where string) {
 	for i := range items {
 		for _, t := range [2]Text{items[i].Background, items[i].TTY} {

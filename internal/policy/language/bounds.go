@@ -128,6 +128,9 @@ func least[T int | int64 | time.Duration](a, b T) T {
 	return a
 }
 
+// narrow returns the hosts that both name. They are compared as they are
+// written, so *.example.org and www.example.org have nothing in common: that is
+// stricter than need be, and never wider.
 func (n Network) narrow(o Network) Network {
 	switch {
 	case !n.Limited:

@@ -93,6 +93,8 @@ func named(t token) bool {
 	return true
 }
 
+// flagOf splits a word of ask and deny into the names of an option, a value
+// that each must have, and the conditions in braces.
 func flagOf(t token) contentFlag {
 	var f contentFlag
 	own := strings.HasPrefix(t.text, "^") // of all alternatives

@@ -130,6 +130,9 @@ func (l *loader) checkLent(items []Item) {
 	}
 }
 
+// checkCredential checks one credential that a rule lends. A host or a key that
+// is misspelt would lend nothing, and the operator would look for the fault in
+// git.
 func (l *loader) checkCredential(c *LentCredential, rule Pos) {
 	switch {
 	case c.Name.At.Set() && !slices.Contains(credentialWords, c.Name.Value):

@@ -162,6 +162,8 @@ func (d *decoder) scalar(n *yaml.Node, to scalar, what string) {
 	}
 }
 
+// list reads a list. A single value in its place is a fault and no list of one:
+// only fields with the tag single take both.
 func (d *decoder) list(n *yaml.Node, v reflect.Value, what string, depth int) {
 	if n.Kind != yaml.SequenceNode {
 		hint := ""
@@ -221,6 +223,9 @@ type field struct {
 	doc            string
 }
 
+// fieldsOf returns the keys of a mapping from the tags of the struct that holds
+// it. The decoder, the schema and the documentation of keys all read these
+// tags, so that no two of them can differ.
 func fieldsOf(t reflect.Type) []field {
 	var out []field
 	for i := range t.NumField() {
@@ -237,6 +242,8 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
+// mapping reads a mapping into a struct. An unknown key is a fault: a misspelt
+// deny that is ignored would allow.
 func (d *decoder) mapping(n *yaml.Node, v reflect.Value, what string, depth int) {
 	fields := fieldsOf(v.Type())
 	names := make([]string, 0, len(fields))
@@ -272,6 +279,8 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, what string, depth int)
 	}
 }
 
+// field reads the value of one key, and checks a word against the words that
+// the key can have.
 func (d *decoder) field(f field, n *yaml.Node, v reflect.Value, depth int) {
 	if f.single && n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
 		one := reflect.New(v.Type().Elem())
@@ -290,6 +299,7 @@ func (d *decoder) field(f field, n *yaml.Node, v reflect.Value, depth int) {
 	d.faults.add(t.At, didYouMean(t.Value, f.enum), "%s must be %s, not %q", f.key, strings.Join(f.enum, " or "), cut(t.Value))
 }
 
+// kindName names what stands at a node, for faults.
 func kindName(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

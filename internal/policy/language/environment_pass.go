@@ -78,8 +78,8 @@ func (b *Bounds) Passes(name string) bool {
 	return len(b.EnvPass) > 0
 }
 
-// PassesSome reports whether the file passes a variable on to the commands of any
-// program.
+// PassesSome reports whether the file passes a variable on to every command, or
+// to those of some program.
 func (p *Policy) PassesSome(name string) bool {
 	if passes(values(p.File.Environment.Pass), name) {
 		return true

@@ -12,6 +12,8 @@ import (
 // a path is inside if it is relative and does not lead out by "..".
 type lexical struct{}
 
+// Inside judges a path by its text alone: relative ones that never lead up are
+// inside.
 func (lexical) Inside(p string) bool {
 	return !strings.HasPrefix(p, "/") && p != ".." && !strings.HasPrefix(path.Clean(p), "../") && path.Clean(p) != ".."
 }
@@ -41,6 +43,9 @@ func (l *loader) examples(names []string, items []Item) {
 	}
 }
 
+// example checks one match or not_match of a rule against that rule alone.
+// Paths are judged by their text, because a file has to be valid or faulty on
+// every machine alike.
 func (l *loader) example(names []string, item *Item, text Text, want bool) {
 	words, err := l.options.Split(text.Value)
 	if err != nil {

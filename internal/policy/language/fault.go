@@ -45,6 +45,9 @@ func (f Fault) Error() string {
 // maxExcerpt bounds how much of a long line is shown, in characters.
 const maxExcerpt = 100
 
+// excerpt returns the line of a fault with a caret below its column. Control
+// characters become blanks, because the text goes to a terminal; of a long line
+// the part around the column is shown.
 func (f Fault) excerpt() string {
 	line := []rune(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError {
@@ -65,6 +68,7 @@ func (f Fault) excerpt() string {
 // Faults are all errors in a file, in the order of its lines.
 type Faults []Fault
 
+// Error returns the faults in the order of their lines, each with its excerpt.
 func (f Faults) Error() string {
 	var b strings.Builder
 	for i, one := range f {

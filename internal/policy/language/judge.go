@@ -114,6 +114,9 @@ func (j *judge) lists() {
 	}
 }
 
+// profile adds what one profile of the caller says. Profiles only narrow: a
+// command has to match one rule under only, if there are any, and the rules
+// under ask and deny count beside those of the program.
 func (j *judge) profile(p *profile) {
 	inside := len(p.only) == 0
 	for i := range p.only {
@@ -166,6 +169,9 @@ func (j *judge) rules() {
 	}
 }
 
+// contained adds a verdict for each rule of a list whose words are in the
+// command, not only the first, so that a caller learns every reason at once.
+// any reports whether there was one.
 func (j *judge) contained(effect Effect, list []rule) (any bool) {
 	for i := range list {
 		r := &list[i]

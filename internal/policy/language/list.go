@@ -126,6 +126,7 @@ func (p *Policy) Text(at string) (string, bool) {
 	return lines[n-1], true
 }
 
+// list returns an entry for people, the rules in the order of the file.
 func (e *entry) list() Entry {
 	out := Entry{Program: e.program, Own: e.own}
 	if e.from != nil {

@@ -154,6 +154,9 @@ func (l *loader) extends() {
 	}
 }
 
+// preset adds a preset that the file extends. Its text is part of the digest: a
+// new version of tipstaff with another text makes another policy, and approvals
+// under the old one do not count.
 func (l *loader) preset(name string, at Pos) {
 	data, ok := PresetText(name)
 	if !ok {
@@ -174,6 +177,8 @@ func (l *loader) preset(name string, at Pos) {
 	l.adds = append(l.adds, p)
 }
 
+// allowlist adds a list of names that the file extends. It is read through the
+// caller's function, which checks who may write the file.
 func (l *loader) allowlist(e Text) {
 	if l.options.Extend == nil || l.options.Names == nil {
 		l.faults.add(e.At, "", "files cannot be extended here")

@@ -134,6 +134,9 @@ loop:
 
 var typedNames = []string{"path", "file", "int", "url"}
 
+// alternativeOf makes one alternative of a word. A * next to quotes and an
+// empty alternative are faults, because a reader could take either for its
+// opposite.
 func alternativeOf(text string, star, quoted bool, brace string) (alternative, error) {
 	switch {
 	case brace != "" && text != "":
@@ -152,6 +155,9 @@ func alternativeOf(text string, star, quoted bool, brace string) (alternative, e
 	return alternative{kind: literal, text: text}, nil
 }
 
+// typed parses a word in braces, such as {path} or {url:https://example.org/*}.
+// An unknown one is a fault and is never taken literally: the rule would match
+// nothing that its writer meant.
 func typed(brace string) (alternative, error) {
 	name, of, has := strings.Cut(brace[1:len(brace)-1], ":")
 	if a, ok, err := special(name, of, has); ok {

@@ -10,11 +10,12 @@ import (
 type Effect int
 
 const (
-	Deny Effect = iota
-	Ask
-	Allow
+	Deny  Effect = iota // the command does not run
+	Ask                 // it runs once a person has approved it
+	Allow               // it runs
 )
 
+// String returns the word that records use.
 func (e Effect) String() string {
 	switch e {
 	case Allow:

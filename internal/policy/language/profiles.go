@@ -20,6 +20,8 @@ type programRule struct {
 	programs token
 }
 
+// profiles compiles the profiles of callers. One that matches nobody is a
+// fault, and none lends a credential: a profile narrows, and never gives.
 func (l *loader) profiles() {
 	for i := range l.policy.File.Profiles.Rows {
 		row := &l.policy.File.Profiles.Rows[i]

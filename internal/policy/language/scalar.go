@@ -82,6 +82,9 @@ var sizeUnits = []struct {
 const maxSize = 1 << 50
 
 func (s *Size) setPos(at Pos) { s.At = at }
+
+// read parses a size with its unit, which is required: of a bare number nobody
+// knows whether it means bytes or megabytes.
 func (s *Size) read(text string) error {
 	digits := strings.TrimRight(text, "KMGTikB")
 	for _, u := range sizeUnits {

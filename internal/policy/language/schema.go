@@ -15,6 +15,8 @@ func Schema() ([]byte, error) {
 	return append(out, '\n'), err
 }
 
+// schemaOf returns the JSON schema of a type from the same tags by which the
+// decoder reads it.
 func schemaOf(t reflect.Type) map[string]any {
 	v := reflect.New(t)
 	switch to := v.Interface().(type) {

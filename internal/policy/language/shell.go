@@ -7,11 +7,12 @@ import "fmt"
 type ShellMode int
 
 const (
-	ShellOff   ShellMode = iota
-	ShellRead            // redirections open no file for writing
-	ShellWrite           // they do where the sandbox allows it
+	ShellOff   ShellMode = iota // no script runs
+	ShellRead                   // redirections open no file for writing
+	ShellWrite                  // they do where the sandbox allows it
 )
 
+// String returns the word that settings use.
 func (m ShellMode) String() string {
 	switch m {
 	case ShellRead:

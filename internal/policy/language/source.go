@@ -13,8 +13,8 @@ type SourceSetting struct {
 	At    Pos
 }
 
-// SourceSettings lists the settings of the file that apply to every command, with their
-// positions; rules, profiles and tests are not among them.
+// SourceSettings lists the settings of the file that apply to every command,
+// with their positions. Rules, profiles and tests are not among them.
 func (p *Policy) SourceSettings() []SourceSetting {
 	var out []SourceSetting
 	f := &p.File
@@ -31,6 +31,9 @@ func (p *Policy) SourceSettings() []SourceSetting {
 	return out
 }
 
+// appendSettings adds the values that were written below one key. It goes
+// through structs by their tags, so that a new setting is listed without a line
+// here.
 func appendSettings(out *[]SourceSetting, key string, v reflect.Value) {
 	add := func(text string, at Pos) {
 		if at.Set() {

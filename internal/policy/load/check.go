@@ -70,6 +70,8 @@ func Test(path string) *Report {
 	return r
 }
 
+// examine reads a file and runs its tests. The report is not OK until
+// everything has passed, so that no early return can leave it OK.
 func examine(path string) (*Report, File) {
 	r := NewReport()
 	r.File, r.OK = path, false

@@ -49,6 +49,9 @@ func Read(path string) (f File, err error) {
 	return f, fmt.Errorf("cannot use the policy file %s: it changes while it is read", path)
 }
 
+// readOnce reads a file and what it extends, and records the state of each
+// before its content is read: a change between the two makes the recorded state
+// old, and the file is read again.
 func readOnce(path string) (File, error) {
 	f := File{Path: path, Sources: []string{path}}
 	f.State, f.Fresh = facts.StateOf(f.Sources)

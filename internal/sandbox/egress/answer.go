@@ -20,6 +20,7 @@ type answer struct {
 	err    error  // for the operator
 }
 
+// Error returns the text that the program gets.
 func (a *answer) Error() string { return a.text }
 
 // reason is the value of the header X-Tipstaff-Refused.
@@ -87,6 +88,10 @@ func (d *door) answer(w http.ResponseWriter, r *http.Request, err error) {
 
 const refusedHeader = "X-Tipstaff-Refused"
 
+// report logs why a request was not carried out, and tells [Options.Refused]
+// about those refusals that the operator's list explains. A program that sends
+// malformed requests is not told about: the list has nothing to do with that,
+// and it could fill the answer.
 func (d *door) report(ctx context.Context, a *answer) {
 	attrs := []any{"host", a.host, "status", a.status, "why", a.text}
 	if a.err != nil {

@@ -83,7 +83,7 @@ func (c *client) drain(rest time.Duration) {
 	_ = c.SetReadDeadline(time.Time{})
 }
 
-// SetReadDeadline limits the deadline to the one set by hearOut.
+// SetReadDeadline limits the deadline to the one set by drain.
 func (c *client) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,14 +146,17 @@ type patient struct {
 	idle time.Duration
 }
 
+// Read reads, and extends the deadline of both directions.
 func (p *patient) Read(b []byte) (int, error) {
 	_ = p.SetDeadline(time.Now().Add(p.idle))
 	return p.Conn.Read(b)
 }
 
+// Write writes, and extends the deadline of both directions.
 func (p *patient) Write(b []byte) (int, error) {
 	_ = p.SetDeadline(time.Now().Add(p.idle))
 	return p.Conn.Write(b)
 }
 
+// CloseWrite ends the stream to the peer, and leaves that from the peer open.
 func (p *patient) CloseWrite() error { return closeWrite(p.Conn) }

@@ -55,6 +55,9 @@ type helloReader struct {
 	err   error // of from
 }
 
+// Read reads from the program, and keeps what it has read for the host. It
+// fails after maxHello bytes, because a program could send a handshake without
+// an end.
 func (e *helloReader) Read(p []byte) (int, error) {
 	if len(e.bytes) >= maxHello {
 		return 0, errHelloLong
@@ -65,6 +68,8 @@ func (e *helloReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Write discards: the handshake is only read here, and crypto/tls would answer
+// it with an alert.
 func (e *helloReader) Write(p []byte) (int, error) { return len(p), nil }
 
 // unrecognizedName is the TLS alert for a server name that is not served here,

@@ -89,6 +89,8 @@ func (e entry) matchesPort(port uint16) bool {
 	return port == e.port
 }
 
+// String returns the entry as [ParseHosts] reads it. Settings are compared by
+// this form, so it is the same for every way to write an entry.
 func (e entry) String() string {
 	host := e.name
 	switch {

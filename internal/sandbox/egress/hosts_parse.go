@@ -39,6 +39,9 @@ func ParseHosts(list string) (Hosts, error) {
 // blanks are allowed around an entry: only those of ASCII.
 const blanks = " \t\r\n"
 
+// parseEntry reads NAME, *.NAME, an address or a prefix, each with an optional
+// port. It accepts no form that resolvers or libraries read in
+// different ways: a refused setting is safer than one that means two things.
 func parseEntry(word string) (entry, error) {
 	word = lower(word)
 	if err := notAHost(word); err != nil {

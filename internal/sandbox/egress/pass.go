@@ -97,6 +97,8 @@ type body struct {
 	idle   time.Duration
 }
 
+// Read reads the body with the time limit for an idle connection, which each
+// call extends.
 func (b *body) Read(p []byte) (int, error) {
 	_ = b.client.SetReadDeadline(time.Now().Add(b.idle))
 	n, err := b.ReadCloser.Read(p)

@@ -25,6 +25,7 @@ func (t target) host() string {
 	return t.addr.String()
 }
 
+// String returns HOST:PORT, with brackets around an IPv6 address.
 func (t target) String() string { return net.JoinHostPort(t.host(), strconv.Itoa(int(t.port))) }
 
 // parseTarget parses HOST:PORT of a request. other is the default port; if it
@@ -101,6 +102,9 @@ func checkName(name string) error {
 	return nil
 }
 
+// checkLabel checks one part of a host name. Only letters of ASCII, digits, -
+// and _ pass, so that the name that the list is compared with is the name that
+// the resolver looks up: there is no second spelling in Unicode.
 func checkLabel(label string) error {
 	for _, r := range label {
 		switch {

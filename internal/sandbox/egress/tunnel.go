@@ -56,6 +56,10 @@ func (d *door) tunnel(w http.ResponseWriter, r *http.Request, t target, upstream
 	return nil
 }
 
+// run carries bytes both ways until one side ends. What the host sends is
+// carried at once; what the program sends only after greet has read its first
+// bytes, because a TLS handshake that names another host than CONNECT did must
+// not leave.
 func (t *tunnel) run(ctx context.Context) {
 	t.touch()
 	if _, err := io.WriteString(t.client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {

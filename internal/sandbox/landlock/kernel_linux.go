@@ -28,6 +28,9 @@ type rulesetAttr struct {
 	files, net, scoped uint64
 }
 
+// create makes a ruleset that handles what e says. What is not handled here is
+// allowed to everyone in the domain, so e holds every right that the kernel
+// knows and the options ask for.
 func create(e Effective) (int, error) {
 	attr := rulesetAttr{files: uint64(e.Files)}
 	if e.TCP {
@@ -95,6 +98,10 @@ func openNames(path string) (int, error) {
 	return dir, nil
 }
 
+// openName opens one name in a directory, and refuses a symbolic link: a rule
+// holds for the file that is open, and a command could point a link at a file
+// that it must not reach. The type is read from the descriptor, because another
+// file may be at the name by then.
 func openName(dir int, name string) (int, error) {
 	for {
 		fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

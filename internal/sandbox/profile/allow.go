@@ -46,8 +46,8 @@ type Grant struct {
 // Allowlist is what Landlock has to allow. The rights of a directory and of those
 // above it add up; no grant takes rights away.
 type Allowlist struct {
-	// Grants are sorted by path. Pass over a path that is gone by then, or that is
-	// not there because something else is mounted above it.
+	// Grants are sorted by path. Skip a path that no longer exists, or that another
+	// mount above it hides.
 	Grants []Grant
 	// Notes tell the operator where Landlock is less exact than mounts.
 	Notes []string
@@ -55,9 +55,10 @@ type Allowlist struct {
 	watched *watch
 }
 
-// Fresh reports whether the directories that had to be listed still hold the same
-// names and files. A file that was replaced since has lost its grant, and git, for
-// one, fails without ~/.gitconfig: then call Allow again.
+// Fresh reports whether the listed directories still hold the same names and
+// files. If it returns false, call Allow again: a file that was replaced has
+// lost its grant, and git, for one, fails without ~/.gitconfig. It may be
+// called concurrently.
 func (a Allowlist) Fresh() bool { return a.watched == nil || a.watched.fresh() }
 
 // MaxGrants bounds the list: each grant costs every command a tenth of a
@@ -67,10 +68,10 @@ const MaxGrants = 4000
 // ErrTooMany says that the directories above hidden paths hold too many entries.
 var ErrTooMany = fmt.Errorf("more than %d rules would be needed", MaxGrants)
 
-// Allow lists the grants that enforce Paths. Grant what belongs to one command, such
-// as its temporary directory, in addition. Commands do not see the direct contents
-// of the directories unseen, because others are mounted there; changes in these do
-// not make the list less fresh.
+// Allow lists the grants that enforce Paths. The caller adds grants for what belongs
+// to one command, such as its temporary directory. Other directories are mounted over
+// those in unseen, so commands do not see their direct contents, and a change there
+// leaves the list fresh. The error wraps [ErrTooMany] if more than MaxGrants are needed.
 //
 // Rights also hold for what is mounted below a directory. With mounts, open the
 // grants in the view of the command.
@@ -84,19 +85,23 @@ var ErrTooMany = fmt.Errorf("more than %d rules would be needed", MaxGrants)
 //     secret, contents are. Otherwise neither / nor the home could be listed;
 //   - in a workspace in which something is hidden, nothing can be made, renamed
 //     or removed directly in the directories above it;
-//   - pins do not hold, except in such directories, and those of [OwnFile] that are
-//     kept. They need mounts.
+//   - pins do not hold, except in such directories and for an [OwnFile] that is
+//     ReadOnly. They need mounts.
 func (p Paths) Allow(unseen ...string) (Allowlist, error) { return p.allow(newWalk(p), unseen) }
 
-// AllowMounted is Allow for commands whose mounts cover what is hidden and hold what
-// is pinned. It allows workspaces as a whole: in the home, a command can make a project
-// beside hidden files.
+// AllowMounted is Allow for commands with mounts, which cover the hidden paths
+// and hold the pinned ones. So it allows each workspace as a whole: with a home
+// as the workspace, a command can make a project beside hidden files.
 func (p Paths) AllowMounted(unseen ...string) (Allowlist, error) {
 	w := newWalk(p)
 	w.whole = p.Workspace
 	return p.allow(w, unseen)
 }
 
+// allow lists the rights of a profile in the order of [Allowlist]: everything
+// may be read first, then come the paths that may be written, so that a later
+// grant adds to an earlier one and none takes away. Nothing is granted on the
+// root itself but to list it: a grant there would cover all that is hidden.
 func (p Paths) allow(w *walk, unseen []string) (Allowlist, error) {
 	if p.Profile == Open {
 		return Allowlist{Grants: []Grant{{Path: "/", Dir: true, Right: List | Read | Write | Device}}}, nil
@@ -131,6 +136,9 @@ type walk struct {
 	watched   *watch
 }
 
+// newWalk prepares the lists that the walk tests each path against. /dev and
+// /run are blocked as a whole: they hold devices and sockets that reach out of
+// the sandbox, and what commands need of them is granted by itself.
 func newWalk(p Paths) *walk {
 	w := &walk{root: p.root, rights: map[string]Grant{}, watched: newWatch()}
 	for _, h := range p.Hidden {
@@ -149,6 +157,8 @@ func newWalk(p Paths) *walk {
 	return w
 }
 
+// each grants a right on some paths and everything in them. A path below a
+// hidden one gets nothing, even if a profile lists it.
 func (w *walk) each(paths []string, right Right) error {
 	for _, path := range paths {
 		if _, is := enclosing(path, w.hidden); is {
@@ -180,9 +190,10 @@ func (w *walk) show(paths []string) error {
 	return nil
 }
 
-// cover grants a right on a directory, or on everything in it that is not blocked.
-// It descends towards what is blocked, and grants the names beside that as they are
-// now.
+// cover grants a right on a directory, or, if something in it is blocked, on
+// everything else in it. Landlock cannot take a right away below a directory,
+// so cover descends to each blocked path and grants the names beside it, as
+// they are now.
 func (w *walk) cover(dir string, right Right) error {
 	blocked := w.blocked
 	if right&Write != 0 && len(w.readOnly) > 0 {

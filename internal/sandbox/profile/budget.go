@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// budget is what one Resolve may still read of what commands can write. Without a
-// bound, a few files that a command or an archive has written would keep the server
-// busy for ever: a configuration that includes itself twelve times is read 12^10
+// budget bounds how much one Resolve may still read of files that commands can write.
+// Without it, a few files from a command or an archive would keep the server busy for
+// ever: a configuration that includes itself twelve times is read 12^10
 // times by a reader that does as git does.
 type budget struct {
 	entries      int // of directories
@@ -39,11 +39,11 @@ const (
 	maxPath  = 4096
 )
 
-// tooDeep reports whether a path has more directories than are gone through.
+// tooDeep reports whether a path has more directories than are followed.
 func tooDeep(path string) bool { return strings.Count(path, "/") > maxDirectories }
 
-// followable reports whether a path that a file of git's holds is looked at. The
-// kernel, and so git, takes none that is too long.
+// followable reports whether a path in one of git's files is followed. The
+// kernel, and so git, accepts none that is longer.
 func (r *resolver) followable(path string) bool {
 	if len(path) >= maxPath {
 		return false
@@ -56,8 +56,9 @@ func (r *resolver) followable(path string) bool {
 	return true
 }
 
-// outOfBudget reports whether the budget is used up or the context has ended. Then some
-// repositories may have no protection, and no command may run.
+// outOfBudget reports whether the budget is used up or the context has ended.
+// Repositories that were not reached have no protection then, so no command may
+// run.
 func (r *resolver) outOfBudget() bool {
 	b := &r.budget
 	if r.exhausted {
@@ -100,9 +101,9 @@ func (r *resolver) entriesOf(dir string) (list []os.DirEntry, err error) {
 	return list, nil
 }
 
-// tooMuch notes that a repository has more of something than is followed. Where a
-// person has made it, no command may run; where commands have, the guard accepts
-// nothing of it that names a program.
+// tooMuch notes that a repository has more of something than is followed. If a
+// person has made the repository, no command may run; if commands have, the
+// guard accepts no setting of it that names a program.
 func (r *resolver) tooMuch(why string) {
 	r.unfollowed = append(r.unfollowed, Unfollowed{Repository: r.git.owner, Why: why})
 	r.note("%s, so what it leads to is not protected", why)

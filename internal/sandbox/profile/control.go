@@ -30,7 +30,8 @@ func matchParts(pattern, parts []string) bool {
 	return ok && err == nil && matchParts(pattern[1:], parts[1:])
 }
 
-// allowed reports whether the operator leaves a path of a work tree to commands.
+// allowed reports whether the operator lets commands write a path of a work
+// tree.
 func (r *resolver) allowed(file string, tops []string) bool {
 	return len(r.m.Control) > 0 && slices.ContainsFunc(tops, func(top string) bool {
 		rel, err := filepath.Rel(top, file)

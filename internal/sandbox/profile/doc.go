@@ -11,17 +11,20 @@
 // Two mechanisms enforce the result, and neither is here. Mounts take Paths as they
 // are: what is writable is bound, pins are bound on themselves, what is hidden is
 // covered. Landlock can only allow, and what it allows for a directory holds for
-// everything below, so [Paths.Allow] lists what lies beside the hidden paths. Use
-// both if both exist: a mount that covers or pins a file is gone when a process
-// outside replaces the file.
+// everything below, so [Paths.Allow] lists what is beside the hidden paths. Use
+// both if both exist: the kernel drops a mount on a file when a process outside
+// replaces the file.
 //
 // The package changes nothing on disk, except in [Paths.Make]. It reads no
 // environment variables; the facts about the machine are arguments.
 //
-// What it cannot promise: secrets that no table lists; other names of a hidden file
-// (hard links); a repository that a command makes itself and fills with hooks, until
-// the next Resolve finds it; hooks that do not lie where git's own configuration
-// says.
+// It does not protect
+//
+//   - secrets that no table lists,
+//   - a hidden file under another name (a hard link),
+//   - a person from a repository that a command makes and fills with hooks, until the
+//     next Resolve finds it,
+//   - hooks outside of the directory that git's own configuration names.
 //
 // Read next: builtin/secrets.txt, paths.go, resolve.go, repository.go, allow.go.
 package profile

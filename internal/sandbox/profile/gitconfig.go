@@ -17,7 +17,8 @@ func parseGitConfig(text string) (gitConfig, error) {
 	return c, err
 }
 
-// lastOnly keeps of equal includes the last one, whose settings count.
+// lastOnly keeps the last of equal includes, because later settings replace
+// earlier ones.
 func lastOnly(list []string) []string {
 	seen := map[string]bool{}
 	var kept []string

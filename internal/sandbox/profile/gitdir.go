@@ -56,8 +56,8 @@ func (r *resolver) gitDir(dir string) bool {
 	return true
 }
 
-// owned sets the repository to which the following pins belong, until the returned
-// function is called. Nothing is made in a broken repository.
+// owned sets the repository that the following pins belong to, until the caller
+// calls end. Nothing is made in a broken repository: git does not read it.
 func (r *resolver) owned(by string, broken bool) (end func()) {
 	owner, was := r.git.owner, r.git.invalid
 	r.git.owner, r.git.invalid = by, broken
@@ -101,8 +101,9 @@ func (r *resolver) workTrees(dir string, config gitConfig) []string {
 	return tops
 }
 
-// workTree pins the files that identify a linked work tree, in the directory own of
-// its repository. They belong to the tree: they go when it goes.
+// workTree pins the files that identify a linked work tree, in the directory
+// own of its repository. These pins belong to the work tree, and end when it is
+// removed.
 func (r *resolver) workTree(own, file string, perTree bool) {
 	if top, rest := existing(filepath.Dir(file)); file != "" {
 		file = filepath.Join(top, rest, filepath.Base(file))
@@ -118,8 +119,9 @@ func (r *resolver) workTree(own, file string, perTree bool) {
 	}
 }
 
-// commonDir returns the repository that the directory of a linked work tree belongs
-// to, if it says so and lies where such directories lie; otherwise "".
+// commonDir returns the repository that the directory of a linked work tree
+// belongs to; "" if the directory names none, or is not where git keeps the
+// directories of work trees.
 func (r *resolver) commonDir(own string) string {
 	path, err := r.readGitPath(filepath.Join(own, "commondir"), "", own)
 	if err != nil {
@@ -148,8 +150,8 @@ func (r *resolver) submodules(dir string, depth int) {
 	}
 }
 
-// pinGit pins a path of a repository. A command would make a missing one, so it has
-// to be made before.
+// pinGit pins a path of a repository. A missing path is reported, so that the
+// server makes it before a command can.
 func (r *resolver) pinGit(path string, dir bool, why string) {
 	real, info, err := canonical(path)
 	switch {
@@ -173,7 +175,7 @@ func (r *resolver) pinGit(path string, dir bool, why string) {
 	}
 }
 
-// pinHooksPath pins the directory that core.hooksPath names, if it lies in the
+// pinHooksPath pins the directory that core.hooksPath names, if it is in the
 // workspace. Relative ones are relative to the top of a work tree.
 func (r *resolver) pinHooksPath(dir, value string, tops []string) {
 	for _, top := range tops {

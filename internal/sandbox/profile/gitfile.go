@@ -93,8 +93,9 @@ func isRepository(dir string) bool {
 	return isDir(filepath.Join(dir, "objects")) && isDir(filepath.Join(dir, "refs"))
 }
 
-// wasRepository reports whether a directory has been one, by where it lies and by
-// what git runs and reads there, even if files are missing now.
+// wasRepository reports whether a directory has been a repository, by its name
+// and by the files that git runs and reads there, even if some are missing now:
+// a command could remove one, write hooks, and put it back.
 func wasRepository(dir string) bool {
 	placed := filepath.Base(dir) == ".git" || strings.Contains(dir, "/.git/modules/")
 	return placed && isDir(filepath.Join(dir, "hooks")) && exists(filepath.Join(dir, "config"))

@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 )
 
-// pinConfig pins a git configuration with everything that it includes, and returns
-// all their settings together. A missing one has to be made if it would count.
+// pinConfig pins a git configuration and everything that it includes, and
+// returns their settings together. counts says that git reads the file if it
+// exists: then a missing one has to be made, or a command could make it.
 func (r *resolver) pinConfig(dir, path string, counts bool) gitConfig {
 	if counts || exists(path) {
 		r.pinGit(path, false, "git runs what it names")
@@ -37,7 +38,7 @@ type readConfig struct {
 type includeWalk struct {
 	remaining int                     // includes that may still be followed
 	byPath    map[string]gitConfig    // by the path of the include
-	byFile    map[configKey]gitConfig // the same files, whatever their names
+	byFile    map[configKey]gitConfig // the same files, under any name
 }
 
 // configKey is a file in a directory, from which its includes are seen.
@@ -46,8 +47,9 @@ type configKey struct {
 	dir string
 }
 
-// followConfig reads a configuration with its includes, whatever their condition is,
-// and pins those that commands could write.
+// followConfig reads a configuration and its includes, under every condition,
+// and pins those that commands could write: a command can make most conditions
+// true.
 func (r *resolver) followConfig(path string) gitConfig {
 	in := &includeWalk{remaining: maxIncludes, byPath: map[string]gitConfig{}, byFile: map[configKey]gitConfig{}}
 	c := r.parseConfig(in, path)
@@ -113,8 +115,8 @@ func (r *resolver) include(in *includeWalk, dir, file string) gitConfig {
 	return r.parseConfig(in, file)
 }
 
-// readConfig reads a file of configuration, each once by its inode. The place is zero
-// where it is not known.
+// readConfig reads a file of configuration, each only once, by its inode. The
+// key is zero if the inode is unknown.
 func (r *resolver) readConfig(path string) (readConfig, configKey) {
 	f, info, err := r.openGitFile(path)
 	if err != nil {

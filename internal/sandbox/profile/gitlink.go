@@ -11,7 +11,7 @@ import (
 // gitFile handles a file .git, which names the repository of a linked work tree or
 // of a submodule.
 //
-// Such a repository may lie outside of the workspace, and git can do nothing there
+// Such a repository may be outside of the workspace, and git can do nothing there
 // unless it may write it. But every command that can write the workspace can write
 // such a file. So the repository has to prove that it knows this work tree, by files
 // that are out of reach of commands.
@@ -49,8 +49,9 @@ func (r *resolver) gitFile(path string) {
 	r.gitDir(repository)
 }
 
-// proves returns an error unless the file .git at path belongs to the repository, in
-// which the directory own is that of this work tree.
+// proves returns an error unless the file .git at path belongs to the
+// repository. own is the directory that the repository keeps for this work
+// tree.
 func (r *resolver) proves(path, own, repository string) error {
 	if !isRepository(repository) {
 		return fmt.Errorf("it is no repository")

@@ -44,9 +44,10 @@ func (r *resolver) hide() {
 	}
 }
 
-// hidePath hides the target of path. A foreign file that is closed to the server is
-// closed to commands too. The user's own files are hidden in any case, because their
-// modes can change.
+// hidePath hides the target of path. foreign says that it belongs to another
+// user; a foreign file that the server cannot read is closed to commands too,
+// and needs no hiding. The user's own files are hidden in any case, because a
+// command could change their modes.
 func (r *resolver) hidePath(path, why string, foreign bool) {
 	real, info, err := canonical(path)
 	switch {
@@ -114,7 +115,8 @@ func (r *resolver) onlyMounted(path string) bool {
 	return err == nil && len(entries) == 0
 }
 
-// tooWide names what would become unusable if path were hidden.
+// tooWide names a thing that commands need and that hiding path would take
+// away; "" if there is none.
 func (r *resolver) tooWide(path string) string {
 	for _, home := range r.homes {
 		if home.own && home.path != "" && paths.Within(home.path, path) {
@@ -145,7 +147,7 @@ func (r *resolver) warnOfConfig(path string) {
 }
 
 // hideHomes hides the homes of the row alone of system.txt, if the server runs as
-// another user, and no workspace, program or home of its lies there.
+// another user, and no workspace, program or home of its is there.
 func (r *resolver) hideHomes() {
 	for _, name := range r.tables.system["alone"] {
 		home, info, err := canonical(filepath.Join(r.root, name))
@@ -162,7 +164,8 @@ func (r *resolver) hideHomes() {
 	}
 }
 
-// hideOtherNames also hides what is mounted a second time by its other name.
+// hideOtherNames hides the same files under their other names, where a part of
+// the file system is mounted twice.
 func (r *resolver) hideOtherNames() {
 	for _, h := range slices.Clone(r.Hidden) {
 		for _, name := range r.otherNames(h.Path) {
@@ -192,7 +195,7 @@ func (r *resolver) otherNames(path string) []string {
 	})
 }
 
-// hideOutermost drops paths that lie in another hidden one.
+// hideOutermost drops paths that are in another hidden one.
 func (r *resolver) hideOutermost() {
 	slices.SortStableFunc(r.Hidden, func(a, b Entry) int { return byPath(a.Path, b.Path) })
 	var kept []Entry

@@ -33,8 +33,9 @@ func (r *resolver) findSystem() {
 	r.limits.tops = sorted(append(resolve("below"), resolve("home")...))
 }
 
-// System reports whether a directory belongs to the system or has one of its
-// directories in it, so that no command may ever write there: / and /home, for example.
+// System reports whether a directory belongs to the system or contains one of
+// the system's directories, such as / and /home. No command may ever write
+// there.
 func System(m Machine, dir string) bool {
 	r := newResolver(Workspace, m)
 	r.findSystem()

@@ -19,7 +19,7 @@ type Machine struct {
 	// StateDir and ConfigFiles are tipstaff's own and are hidden.
 	StateDir    string
 	ConfigFiles []string
-	// OwnFiles lists more of tipstaff's own files, as they are now, wherever they lie.
+	// OwnFiles lists more of tipstaff's own files, as they are now, wherever they are.
 	OwnFiles []OwnFile
 	// Programs reports whether a program is installed; nil: none is. It decides
 	// which caches are made.
@@ -53,12 +53,12 @@ type Machine struct {
 }
 
 // OwnFile is a file or directory of tipstaff's own. Its path is canonical and is not
-// resolved again: the caller resolved it while that was possible. The zero Own is
+// resolved again: the caller resolved it while that was possible. The zero OwnFile is
 // hidden.
 type OwnFile struct {
 	Entry
 	Name string // another path by which it is reached; ""
-	// Readable: it is pinned if it lies in something writable, and not hidden.
+	// Readable: it is pinned if it is in something writable, and not hidden.
 	Readable bool
 	// ReadOnly: a readable one must not change even if only Landlock can enforce that.
 	// Then nothing can be made directly in the directories above it.

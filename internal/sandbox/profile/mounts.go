@@ -57,7 +57,7 @@ func (m mounts) otherNames(path string) []string {
 	return names
 }
 
-// move returns path, which lies under from, with to in the place of from.
+// move returns path, which is under from, with to in the place of from.
 func move(path, from, to string) string {
 	return filepath.Join(to, strings.TrimPrefix(path, from))
 }

@@ -16,7 +16,7 @@ func sameOwner(_, _ fs.FileInfo) bool { return false }
 
 func ownedByUser(fs.FileInfo) bool { return false }
 
-// inode identifies a file, whatever its name.
+// inode identifies a file, under any name.
 type inode struct{}
 
 // inodeOf is false: this system numbers no files that Go could tell.

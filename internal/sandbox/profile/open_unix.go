@@ -33,7 +33,7 @@ func ownedByUser(info fs.FileInfo) bool {
 	return ok && int(st.Uid) == os.Geteuid()
 }
 
-// inode identifies a file, whatever its name.
+// inode identifies a file, under any name.
 type inode struct{ device, number uint64 }
 
 func inodeOf(info fs.FileInfo) (inode, bool) {

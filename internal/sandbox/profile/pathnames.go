@@ -15,10 +15,10 @@ import (
 	"tipstaff/internal/paths"
 )
 
-// below reports whether path lies below dir.
+// below reports whether path is below dir.
 func below(path, dir string) bool { return path != dir && paths.Within(path, dir) }
 
-// byPath orders paths so that what lies below a directory follows it at once.
+// byPath orders paths so that what is below a directory follows it at once.
 func byPath(a, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -41,7 +41,7 @@ func sorted(list []string) []string {
 	return slices.Compact(list)
 }
 
-// outermost keeps the paths that lie below no other.
+// outermost keeps the paths that are below no other.
 func outermost(list []string) []string {
 	var kept []string
 	for _, p := range sorted(slices.Clone(list)) {
@@ -61,7 +61,7 @@ func enclosing(path string, dirs []string) (string, bool) {
 	return dirs[i], true
 }
 
-// anyWithin reports whether one of the sorted paths is dir or lies below it.
+// anyWithin reports whether one of the sorted paths is dir or is below it.
 func anyWithin(dir string, list []string) bool {
 	i, found := slices.BinarySearchFunc(list, dir, byPath)
 	return found || i < len(list) && below(list[i], dir)
@@ -125,9 +125,10 @@ func followLinks(path string) (string, error) {
 	return at, nil
 }
 
-// existing returns the canonical form of the part of path that exists, and the rest,
-// which does not; "" if all of it exists. It asks for few of the directories above: a
-// command may have written a path with thousands of them.
+// existing returns the canonical form of the longest part of path that exists,
+// and the rest; rest is "" if all of it exists. It looks at few of the
+// directories above, by bisection, because a command may have written a path
+// with thousands of them.
 func existing(path string) (dir, rest string) {
 	path = filepath.Clean(path)
 	ups := parents(path)
@@ -188,5 +189,5 @@ func opens(path string) bool {
 	return true
 }
 
-// isPattern reports whether a name is a pattern for several.
+// isPattern reports whether a name is a pattern.
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }

@@ -9,7 +9,7 @@ import (
 
 // Paths is the result of a profile on this machine, for these workspaces, now. Every
 // path is canonical and exists, except those of Missing and Watched. Lists are
-// sorted, parents first. No path of Workspace, Caches and Git lies below another of
+// sorted, parents first. No path of Workspace, Caches and Git is below another of
 // the three, except a workspace in a cache.
 type Paths struct {
 	Profile Profile `json:"profile"`
@@ -29,12 +29,12 @@ type Paths struct {
 	Hidden []Entry `json:"hidden,omitempty"`
 	// Shown lists files in hidden directories that stay readable.
 	Shown []string `json:"shown,omitempty"`
-	// Pinned lists what lies below something writable and must not change. In the
+	// Pinned lists what is below something writable and must not change. In the
 	// order of the list, each can be mounted on itself.
 	Pinned []Pin `json:"pinned,omitempty"`
-	// Missing lists what Make has to make before commands run; then call Resolve
-	// again. It holds caches of tools that are installed, and files that git would
-	// otherwise let a command make (hooks, configuration).
+	// Missing lists the files and directories that Make has to make before commands
+	// run; then call Resolve again. These are caches of installed tools, and files
+	// that a command could otherwise make and git would obey (hooks, configuration).
 	Missing []Entry `json:"missing,omitempty"`
 	// Repositories lists the git repositories in the workspace, each by the path by
 	// which git finds it: a .git, or the directory of a bare one.
@@ -45,12 +45,12 @@ type Paths struct {
 	// TreeConfigs lists the configurations of linked work trees, which git reads once
 	// extensions.worktreeConfig is set. They need not exist, and may be pinned as well.
 	TreeConfigs []Pin `json:"-"`
-	// Planted lists files by which a repository would take hooks and settings from
-	// elsewhere, and that no repository of this kind has. Do not run git there
-	// before they are removed.
+	// Planted lists files that no repository of this kind has, and by which git would
+	// read hooks and settings from another directory. Do not run git there before
+	// they are removed.
 	Planted []Entry `json:"planted,omitempty"`
-	// Watched lists what is not pinned: the guard puts back and reports what is
-	// made or changed there. The paths need not exist.
+	// Watched lists paths without a pin: the guard undoes and reports every change
+	// there. The paths need not exist.
 	Watched []Entry `json:"watched,omitempty"`
 	// Notes tell the operator what was left out, and why.
 	Notes []string `json:"notes,omitempty"`
@@ -77,7 +77,7 @@ type Entry struct {
 type Pin struct {
 	Entry
 	// InPlace: it must not be moved or removed, because something hidden or pinned
-	// lies in it. Its contents are as writable as without the pin.
+	// is in it. Its contents are as writable as without the pin.
 	InPlace bool `json:"in_place,omitempty"`
 	// GitDir is the directory of the repository whose configuration this is; "": it
 	// is no configuration.
@@ -97,8 +97,8 @@ type Pin struct {
 	of string // the repository or GitDir that it belongs to; "": none, or several
 }
 
-// Of returns the repository (of Repositories or GitDirs) for which alone something is
-// pinned; "" if there is none, or several.
+// Of returns the repository (of Repositories or GitDirs) that alone needs this
+// pin; "" if none or several do.
 func (p Pin) Of() string { return p.of }
 
 // Writable returns all that is writable besides devices, parents first.
@@ -124,8 +124,9 @@ func (p Paths) Unfollowed() []Unfollowed { return p.unfollowed }
 // protected from commands.
 func (p Paths) ClosedOff() []string { return p.closed }
 
-// Without returns the same Paths for commands that may remove these repositories (of
-// Repositories or GitDirs): what is pinned only for them is not pinned.
+// Without returns Paths without the pins that only these repositories (of
+// Repositories or GitDirs) need, for commands that may remove these
+// repositories.
 func (p Paths) Without(repositories []string) Paths {
 	removable := map[string]bool{}
 	for _, path := range repositories {
@@ -152,8 +153,8 @@ func (p Paths) Pins(path string) bool {
 	return found && !p.Pinned[i].InPlace
 }
 
-// Stage returns the pinned directory of the same repository in which a new version of a
-// pinned git configuration can be prepared; "" if there is none.
+// Stage returns a pinned directory in which the guard can prepare a new version
+// of a pinned git configuration, out of reach of commands; "" if there is none.
 func (p Paths) Stage(config Pin) string {
 	dir := config.GitDir
 	if dir == "" || filepath.Dir(config.Path) != dir {
@@ -188,7 +189,7 @@ func (p Paths) Stages() (list []string) {
 	return sorted(list)
 }
 
-// MissingBeside returns what is missing and lies in none of these directories.
+// MissingBeside returns the entries of Missing outside of these directories.
 func (p Paths) MissingBeside(dirs []string) []Entry {
 	return slices.DeleteFunc(slices.Clone(p.Missing), func(m Entry) bool {
 		_, in := enclosing(m.Path, dirs)
@@ -208,8 +209,8 @@ func (p Paths) OwnersIn(path string) []string {
 	return sorted(owners)
 }
 
-// Equal reports whether two results mean the same to a command. Notes and reasons do
-// not count.
+// Equal reports whether two results confine a command in the same way. Notes
+// and reasons do not count.
 func (p Paths) Equal(q Paths) bool {
 	return p.Profile == q.Profile &&
 		slices.Equal(p.Workspace, q.Workspace) &&
@@ -227,8 +228,9 @@ func (p Paths) Equal(q Paths) bool {
 
 func (p Entry) same(q Entry) bool { return p.Path == q.Path && p.Dir == q.Dir }
 
-// Fresh reports whether every hidden and pinned path is still the same file, and no
-// secret has come where there was none: mounts that were made from these Paths are
-// still right. It checks each directory that contains such paths and does not search
-// the workspace; only Resolve finds new repositories. It may be called concurrently.
+// Fresh reports whether every hidden and pinned path is still the same file,
+// and no secret has appeared: then the mounts that were made from these Paths
+// are still right. It checks the directories of these paths and does not search
+// the workspace; only Resolve finds new repositories. It may be called
+// concurrently.
 func (p Paths) Fresh() bool { return p.watched == nil || p.watched.fresh() }

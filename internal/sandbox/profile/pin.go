@@ -77,15 +77,16 @@ func (r *resolver) watchInTops() {
 	slices.SortFunc(r.Watched, func(a, b Entry) int { return byPath(a.Path, b.Path) })
 }
 
-// within reports whether a path is one of these pins or lies below one. They are
-// sorted, and none lies below another.
+// within reports whether a path is one of these pins or is below one. They are
+// sorted, and none is below another.
 func within(pinned []Pin, path string) bool {
 	i, found := slices.BinarySearchFunc(pinned, path, func(p Pin, path string) int { return byPath(p.Path, path) })
 	return found || i > 0 && paths.Within(path, pinned[i-1].Path)
 }
 
-// watchHome lists start-up files and settings with secrets that the home does not have
-// yet, if the home lies in a workspace: what a command makes there is put back.
+// watchHome lists the start-up files and secret settings that the home does not
+// have yet, if the home is in a workspace. The guard removes what a command
+// makes at these paths.
 func (r *resolver) watchHome() {
 	home := r.homes[0]
 	if _, in := enclosing(home.path, r.Workspace); !in || home.path == "" {
@@ -104,7 +105,8 @@ func (r *resolver) watchHome() {
 	}
 }
 
-// watchMissing lists a path at which nothing is and a command could make something.
+// watchMissing lists a path where nothing exists and where a command could make
+// something.
 func (r *resolver) watchMissing(path, why string) {
 	real, missing := existing(path)
 	if missing != "" && filepath.Join(real, missing) == path && r.writable(path) && !r.isHidden(path) {

@@ -25,14 +25,15 @@ type search struct {
 	invalid          bool                 // git would not accept it as one now
 }
 
-// pendingDirs are directories in one that have to be searched. Their whole paths would take
-// much memory: a command can make a million of them where each path is long.
+// pendingDirs are directories, all in one directory, that have to be searched. Their
+// full paths would take too much memory: a command can make a million of them below a
+// long path.
 type pendingDirs struct {
 	dir   string
 	names []string
 }
 
-// next takes the path of the first one from a list that is not empty.
+// next takes the first path off a list, which must not be empty.
 func (r *resolver) next(list *[]pendingDirs) string {
 	first := &(*list)[0]
 	path := filepath.Join(first.dir, first.names[0])
@@ -151,9 +152,9 @@ func (r *resolver) enqueue(list []pendingDirs, more pendingDirs) []pendingDirs {
 	return list
 }
 
-// closeOff pins a directory of the user's that the server cannot open, as a whole: a
-// command could open it, and there may be repositories in it. Directories that
-// commands have closed stay theirs.
+// closeOff pins a whole directory of the user's that the server cannot open:
+// there may be repositories in it, and a command could open it. A directory
+// that commands have closed is not pinned.
 func (r *resolver) closeOff(dir string) {
 	info, err := os.Lstat(dir)
 	if _, seen := enclosing(dir, r.m.Searched); err == nil && info.IsDir() && !seen && ownedByUser(info) {
@@ -201,7 +202,7 @@ func firstLink(path string) (link, rest string) {
 	return "", ""
 }
 
-// isHidden reports whether a path is hidden or lies in something hidden.
+// isHidden reports whether a path is hidden or is in something hidden.
 func (r *resolver) isHidden(path string) bool {
 	return slices.ContainsFunc(r.Hidden, func(h Entry) bool { return paths.Within(path, h.Path) })
 }
@@ -253,7 +254,7 @@ func (r *resolver) linkedRepository(path string) {
 	}
 }
 
-// writable reports whether a path lies in something that commands may write.
+// writable reports whether a path is in something that commands may write.
 func (r *resolver) writable(path string) bool {
 	for _, list := range [][]string{r.Workspace, r.Git, r.Caches} {
 		if _, in := enclosing(path, list); in {

@@ -8,14 +8,15 @@ import (
 	"slices"
 )
 
-// Resolve returns what the profile means for commands that work in these
-// directories, which need not be canonical. Under the profile Workspace, directories
-// that no command may write, and those that do not exist, are left out of
-// Paths.Workspace, with a note.
+// Resolve returns what the profile allows to commands that work in these
+// directories, which need not be canonical. Under the profile Workspace,
+// directories that no command may write, and those that do not exist, are left
+// out of Paths.Workspace, with a note.
 //
-// It searches the workspaces for git repositories. The search stops when ctx ends or
-// its budget is used up, which is no error; Notes say so. It changes nothing on disk: what has to be made is
-// in Missing.
+// It searches the workspaces for git repositories. The search stops when ctx
+// ends or its budget is used up; that is no error, but Paths.Exhausted reports
+// it and a note says why. Resolve changes nothing on disk: files that have to
+// be made are in Missing.
 func (p Profile) Resolve(ctx context.Context, m Machine, workspace []string) (Paths, error) {
 	if p < Workspace || p > Open {
 		return Paths{}, fmt.Errorf("cannot resolve %v: there is none of that number", p)

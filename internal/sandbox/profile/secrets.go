@@ -1,6 +1,6 @@
 package profile
 
-// Secrets returns the canonical paths of what Resolve hides, under every profile
+// Secrets returns the canonical paths that Resolve hides under every profile
 // but Open.
 func Secrets(m Machine) []string {
 	r := newResolver(Workspace, m)

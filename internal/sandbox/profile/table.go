@@ -56,6 +56,9 @@ var builtin = sync.OnceValue(func() *tables {
 	return t
 })
 
+// readTables parses the texts under builtin. A row that cannot be parsed is an
+// error and is never skipped: a secret that is left out by a slip of the pen
+// would be readable.
 func readTables() (*tables, error) {
 	t := &tables{variableDefaults: map[string]string{}, system: map[string][]string{}}
 	for _, text := range []struct {
@@ -102,6 +105,8 @@ func (t *tables) readVariableDefault(columns []string) error {
 	return checkPrefix(columns[1])
 }
 
+// readReason returns a parser for rows of the form NAMES WHY [CREDENTIAL
+// [EXCEPT]], which appends to list.
 func readReason(list *[]reason) func([]string) error {
 	return func(columns []string) error {
 		if len(columns) < 2 || len(columns) > 4 {

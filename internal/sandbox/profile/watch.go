@@ -57,8 +57,8 @@ func (w *watch) dir(path string) *watched {
 	return d
 }
 
-// path remembers what is at path now, even if nothing is. If the directory of path
-// is missing too, the first missing one is remembered.
+// path remembers what exists at path now, even if that is nothing. If the
+// directory of path is missing too, it remembers the first missing one.
 func (w *watch) path(path string) {
 	dir, base := filepath.Split(path)
 	dir, absent := existing(dir)
@@ -97,7 +97,8 @@ func (w *watch) fresh() bool {
 // changed again without a trace.
 const tick = 20 * time.Millisecond
 
-// fresh reads the names only if the directory has changed at all.
+// fresh compares the names only if the directory has changed at all, because
+// that costs one system call in most cases.
 func (d *watched) fresh(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || d.info == nil {

@@ -96,7 +96,7 @@ func (r *resolver) controlOf(top string) (dirs []string) {
 
 // Caches returns the paths of all caches in the tables, by the machine's home and
 // variables, whether they exist or not. Every cache that commands may write is one
-// of them or lies in one.
+// of them or is in one.
 func Caches(m Machine) []string {
 	r := newResolver(Workspace, m)
 	home := homeDir{path: m.Home, own: true}

@@ -80,6 +80,9 @@ func (a *assembler) emit(code uint16, k uint32) {
 	a.code = append(a.code, Instruction{Code: code, K: k})
 }
 
+// ask emits one question: a load, unless the accumulator still has the word,
+// and a comparison for each answer. Where the comparisons lead is filled in
+// when the decisions after them have their positions.
 func (a *assembler) ask(q *question) {
 	if q.of != previousWord {
 		a.emit(load, uint32(q.of))

@@ -9,8 +9,8 @@ import (
 type Arch int
 
 const (
-	AMD64 Arch = iota + 1
-	ARM64
+	AMD64 Arch = iota + 1 // x86_64, without the calls of x32 and of i386
+	ARM64                 // aarch64, without the calls of 32-bit ARM
 )
 
 // Native returns the architecture that this program was built for, and whether
