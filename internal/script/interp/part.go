@@ -107,6 +107,11 @@ func (b *builder) lists(p syntax.WordPart) bool {
 
 // literal adds unquoted text with its backslashes and its tilde.
 func (b *builder) literal(text string, first, last bool) {
+	if first && b.assigns && b.splits {
+		name, value, _ := strings.Cut(text, "=")
+		b.raw(name + "=")
+		text = value
+	}
 	if first {
 		text = b.tilde(text, last)
 	}
@@ -154,13 +159,6 @@ func (b *builder) plain(text string) {
 
 // tilde expands ~ or ~user at the beginning of a text.
 func (b *builder) tilde(text string, last bool) (rest string) {
-	if name, value, is := strings.Cut(text, "="); is && !b.assigns && syntax.ValidName(name) && b.splits {
-		if strings.HasPrefix(value, "~") {
-			b.add(name+"=", false)
-			return b.tilde(value, last)
-		}
-		return text
-	}
 	if !strings.HasPrefix(text, "~") {
 		return text
 	}
@@ -203,6 +201,20 @@ func (b *builder) unescaped(text string) string {
 		t.WriteByte(text[i])
 	}
 	return t.String()
+}
+
+// assignmentLike reports whether a word of a command begins as an assignment does. Bash
+// expands ~ in it as in one, for the sake of make PREFIX=~/x.
+func assignmentLike(w *syntax.Word) bool {
+	if len(w.Parts) == 0 {
+		return false
+	}
+	l, ok := w.Parts[0].(*syntax.Lit)
+	if !ok {
+		return false
+	}
+	name, _, is := strings.Cut(l.Value, "=")
+	return is && syntax.ValidName(strings.TrimSuffix(name, "+"))
 }
 
 // isLit reports whether an index is this literal text, as in ${a[@]}.
