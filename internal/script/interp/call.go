@@ -100,7 +100,11 @@ func (s *Shell) assignments(list []*syntax.Assign, redirects []*syntax.Redirect)
 			return
 		}
 		if s.options.xtrace {
-			s.trace("", []string{a.Name.Value + "=" + quote(s.text(a.Name.Value))})
+			text := s.text(a.Name.Value)
+			if text != "" {
+				text = traced(text)
+			}
+			s.trace("", []string{a.Name.Value + "=" + text})
 		}
 	}
 	restore, err := s.redirect(redirects, false)
