@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"tipstaff/internal/command/scan"
 )
 
 // word adds the parts of a word; quoted: they stand in double quotes.
@@ -56,9 +58,28 @@ func (b *builder) part(p syntax.WordPart, quoted, first, last bool) error {
 		}
 		b.add(path, false)
 	case *syntax.ExtGlob:
-		b.add(p.Op.String()+p.Pattern.Value+")", quoted)
+		return b.extended(p, quoted)
 	}
 	return nil
+}
+
+// extended adds an extended pattern. The parser leaves quotes and expansions in it as
+// text, but not behind ${x#, so that is how they are read.
+func (b *builder) extended(p *syntax.ExtGlob, quoted bool) error {
+	text := p.Op.String() + p.Pattern.Value + ")"
+	if !strings.ContainsAny(p.Pattern.Value, "$`'\"") {
+		b.add(text, quoted)
+		return nil
+	}
+	script, err := scan.Parse("${x#" + text + "}")
+	if err == nil && len(script.File.Stmts) == 1 {
+		if c, is := script.File.Stmts[0].Cmd.(*syntax.CallExpr); is && len(c.Args) == 1 && len(c.Args[0].Parts) == 1 {
+			if e, is := c.Args[0].Parts[0].(*syntax.ParamExp); is && e.Exp != nil {
+				return b.word(e.Exp.Word.Parts, false)
+			}
+		}
+	}
+	return &failure{text: text + ": this pattern is not supported", kind: endsShell, code: 2}
 }
 
 func (b *builder) result(text string, quoted bool) {
