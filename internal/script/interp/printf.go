@@ -189,6 +189,11 @@ func (f *formatting) size(text string) (value, length int) {
 func (f *formatting) convert(c byte, flags string, width, precision int, source string) {
 	switch c {
 	case '%':
+		if source != "%%" {
+			f.complain("printf: `%%': invalid format character")
+			f.status, f.stops = 1, true
+			return
+		}
 		f.out.WriteByte('%')
 	case 'c':
 		arg, _ := f.next()
@@ -223,7 +228,6 @@ func (f *formatting) convert(c byte, flags string, width, precision int, source 
 		f.complain("printf: `%c': invalid format character", c)
 		f.status, f.stops = 1, true
 	}
-	_ = source
 }
 
 func (f *formatting) text(c byte, flags string, width, precision int) {
