@@ -62,7 +62,7 @@ func spread(parts, before []syntax.WordPart, list *[]*syntax.Word) {
 	for i, p := range parts {
 		b, ok := p.(*syntax.BraceExp)
 		if !ok {
-			before = append(slices.Clip(before), p)
+			before = appendPart(before, p)
 			continue
 		}
 		for _, e := range choices(b) {
@@ -71,6 +71,19 @@ func spread(parts, before []syntax.WordPart, list *[]*syntax.Word) {
 		return
 	}
 	*list = append(*list, &syntax.Word{Parts: before})
+}
+
+// appendPart joins literal parts, so that {~,a}/b has its ~ expanded.
+func appendPart(parts []syntax.WordPart, p syntax.WordPart) []syntax.WordPart {
+	next, ok := p.(*syntax.Lit)
+	if !ok || len(parts) == 0 {
+		return append(slices.Clip(parts), p)
+	}
+	last, ok := parts[len(parts)-1].(*syntax.Lit)
+	if !ok {
+		return append(slices.Clip(parts), p)
+	}
+	return append(slices.Clone(parts[:len(parts)-1]), &syntax.Lit{Value: last.Value + next.Value})
 }
 
 func choices(b *syntax.BraceExp) []*syntax.Word {

@@ -74,13 +74,13 @@ func (s *Shell) forks(name string, redirects []*syntax.Redirect) (yes bool) {
 
 // redirected runs words with redirections.
 func (s *Shell) redirected(words []string, temps []temporary, redirects []*syntax.Redirect) {
+	s.trace("", words) // to the shell's own standard error, not to the command's
 	restore, err := s.redirect(redirects, false)
 	defer restore()
 	if err != nil {
 		s.fail(err)
 		return
 	}
-	s.trace("", words)
 	s.with(temps, func() { s.invoke(words) })
 }
 
@@ -100,7 +100,11 @@ func (s *Shell) assignments(list []*syntax.Assign, redirects []*syntax.Redirect)
 			return
 		}
 		if s.options.xtrace {
-			s.trace("", []string{a.Name.Value + "=" + quote(s.text(a.Name.Value))})
+			text := s.text(a.Name.Value)
+			if text != "" {
+				text = traced(text)
+			}
+			s.trace("", []string{a.Name.Value + "=" + text})
 		}
 	}
 	restore, err := s.redirect(redirects, false)

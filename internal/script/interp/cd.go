@@ -158,6 +158,9 @@ func dirs(s *Shell, a []string) int {
 	case len(a) == 2 && a[1] == "-p":
 		return s.wrote(strings.Join(s.directories(), "\n") + "\n")
 	}
+	if !strings.HasPrefix(a[1], "-") && !strings.HasPrefix(a[1], "+") {
+		return s.usage("dirs", "%s: invalid option", a[1])
+	}
 	return s.unsupported("dirs", a[1], "dirs, dirs -c and dirs -p are.")
 }
 

@@ -124,6 +124,10 @@ func (d *declaring) word(w string) {
 	appends := strings.HasSuffix(name, "+")
 	name = strings.TrimSuffix(name, "+")
 	name, index, element := strings.Cut(name, "[")
+	if name == "-" && d.command == "local" {
+		d.status = s.unsupported("local", "-", "set -f and set +f, or a subshell, are.")
+		return
+	}
 	if !validName(name) && d.funcs == 0 {
 		s.errorf("%s: `%s': not a valid identifier", d.command, w)
 		d.status = 1
@@ -213,6 +217,12 @@ func (d *declaring) declare(name string, assigns bool, set func() error) {
 		}
 		if err := set(); err != nil {
 			s.failBuiltin(err)
+			d.status = 1
+			return
+		}
+		if v := s.vars.holder(name).names[name]; v.refers && v.text == name && len(s.calls) == 0 {
+			delete(s.vars.holder(name).names, name)
+			s.errorf("%s: %s: nameref variable self references not allowed", d.command, name)
 			d.status = 1
 			return
 		}

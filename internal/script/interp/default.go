@@ -3,6 +3,7 @@
 package interp
 
 import (
+	"errors"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -48,7 +49,13 @@ func (b *builder) conditional(e *syntax.ParamExp, v value, quoted bool) error {
 			return err
 		}
 		text := join(word.current)
+		if !syntax.ValidName(e.Param.Value) {
+			return &failure{text: "$" + e.Param.Value + ": cannot assign in this way", kind: endsShell, code: 1}
+		}
 		if err := b.s.assignElement(e.Param.Value, e.Index, text); err != nil {
+			if f, is := errors.AsType[*failure](err); is && f.kind == plain { // readonly
+				f.kind, f.code = endsShell, 2
+			}
 			return err
 		}
 		b.result(text, quoted)

@@ -204,6 +204,9 @@ func typeOf(s *Shell, a []string) int {
 
 // hash keeps nothing: each command is looked for when it is run.
 func hash(s *Shell, a []string) int {
+	if len(a) == 1 {
+		return s.unsupported("hash", "a list of programs", "hash -r and hash NAME are.")
+	}
 	status := 0
 	for _, name := range a[1:] {
 		if strings.HasPrefix(name, "-") {

@@ -18,6 +18,7 @@ func (s *Shell) fields(words []*syntax.Word) ([]string, error) {
 		}
 		for _, w := range all {
 			b := s.builder(true)
+			b.assigns = assignmentLike(w)
 			if err := b.word(w.Parts, false); err != nil {
 				return nil, err
 			}

@@ -3,7 +3,6 @@
 package interp
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -56,10 +55,7 @@ func (s *Shell) unaryTest(op, x string) (bool, error) {
 		return p != nil && *p, nil
 	case "-t":
 		n, err := strconv.Atoi(strings.TrimSpace(x))
-		if err != nil {
-			return false, fmt.Errorf("%s: integer expression expected", x)
-		}
-		return n >= 0 && n <= maxDescriptor && s.files[n] != nil && isTerminal(s.files[n].File), nil
+		return err == nil && n >= 0 && n <= maxDescriptor && s.files[n] != nil && isTerminal(s.files[n].File), nil
 	case "-r":
 		return permits(s.dir, x, 4), nil
 	case "-w":

@@ -4,6 +4,7 @@ package interp
 
 import (
 	"strconv"
+	"strings"
 )
 
 // lineReading is what the options of mapfile say.
@@ -13,6 +14,7 @@ type lineReading struct {
 	limit, skip int // lines; limit 0: all
 	origin      int // the first index; -1: the array begins anew
 	number      int // of the descriptor
+	status      int // after a wrong option
 }
 
 // mapfile reads lines into an array.
@@ -20,7 +22,8 @@ func mapfile(s *Shell, a []string) int {
 	r := lineReading{delimiter: '\n', origin: -1}
 	args, wrong := r.options(a[1:])
 	if wrong != "" {
-		return s.usage(a[0], "%s: invalid option or number", wrong)
+		s.usage(a[0], "%s: invalid option or number", wrong)
+		return r.status
 	}
 	name := "MAPFILE"
 	if len(args) > 0 {
@@ -32,6 +35,10 @@ func mapfile(s *Shell, a []string) int {
 	}
 	if r.number > maxDescriptor || s.files[r.number] == nil {
 		s.errorf("%s: %d: invalid file descriptor", a[0], r.number)
+		return 1
+	}
+	if s.lookup(name).table != nil {
+		s.errorf("%s: %s: not an indexed array", a[0], name)
 		return 1
 	}
 	lines, err := s.linesOf(s.files[r.number], r.delimiter, r.skip, r.limit, r.trims)
@@ -67,15 +74,16 @@ func (r *lineReading) options(args []string) (rest []string, wrong string) {
 		if opt == "--" {
 			break
 		}
-		if opt == "-t" {
-			r.trims = true
+		letters := strings.TrimLeft(opt[1:], "t")
+		r.trims = r.trims || len(letters) < len(opt)-1
+		if letters == "" {
 			continue
 		}
-		value := opt[2:]
+		value := letters[1:]
 		if value == "" && len(args) > 0 {
 			value, args = args[0], args[1:]
 		}
-		if !r.option(opt[1], value) {
+		if !r.option(letters[0], value) {
 			return nil, opt
 		}
 	}
@@ -90,8 +98,12 @@ func (r *lineReading) option(c byte, value string) bool {
 		}
 		return true
 	}
+	r.status = 2
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 0 {
+		if strings.IndexByte("nsOu", c) >= 0 {
+			r.status = 1
+		}
 		return false
 	}
 	switch c {

@@ -100,6 +100,10 @@ func (s *Shell) transform(x *syntax.Expansion, v value) (value, error) {
 	}
 	m := s.matching()
 	switch x.Op {
+	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+		m.fold = false // nocasematch is about comparing and replacing
+	}
+	switch x.Op {
 	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
 		return v.each(func(t string) string { return t[prefix(pattern, t, x.Op == syntax.RemLargePrefix, m):] }), nil
 	case syntax.RemSmallSuffix, syntax.RemLargeSuffix:

@@ -165,7 +165,7 @@ func (s *Shell) setNamed(name string, on bool) int {
 }
 
 func shopt(s *Shell, a []string) int {
-	mode, quiet, posixNames := "", false, false
+	mode, quiet, posixNames, asText := "", false, false, false
 	args := a[1:]
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		for _, c := range args[0][1:] {
@@ -177,6 +177,7 @@ func shopt(s *Shell, a []string) int {
 			case 'o':
 				posixNames = true
 			case 'p':
+				asText = true
 			default:
 				return s.usage("shopt", "%s: invalid option", args[0])
 			}
@@ -201,7 +202,14 @@ func shopt(s *Shell, a []string) int {
 				status = 1
 			}
 			if !quiet {
-				if w := s.wrote(name + strings.Repeat(" ", max(0, 15-len(name))) + "\t" + map[bool]string{true: "on", false: "off"}[on] + "\n"); w != 0 {
+				text := name + strings.Repeat(" ", max(0, 15-len(name))) + "\t" + map[bool]string{true: "on", false: "off"}[on]
+				switch {
+				case asText && posixNames:
+					text = "set " + map[bool]string{true: "-o ", false: "+o "}[on] + name
+				case asText:
+					text = "shopt " + map[bool]string{true: "-s ", false: "-u "}[on] + name
+				}
+				if w := s.wrote(text + "\n"); w != 0 {
 					return w
 				}
 			}

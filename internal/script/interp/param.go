@@ -94,7 +94,7 @@ func (s *Shell) bound(e *syntax.ParamExp, v value) error {
 
 // fatal is the status with which an error of an expansion ends a shell.
 func (s *Shell) fatal() int {
-	if s.inSubshell {
+	if s.inSubshell || s.options.errexit {
 		return 1
 	}
 	return 127

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"tipstaff/internal/command/scan"
 )
 
 // word adds the parts of a word; quoted: they stand in double quotes.
@@ -56,9 +58,28 @@ func (b *builder) part(p syntax.WordPart, quoted, first, last bool) error {
 		}
 		b.add(path, false)
 	case *syntax.ExtGlob:
-		b.add(p.Op.String()+p.Pattern.Value+")", quoted)
+		return b.extended(p, quoted)
 	}
 	return nil
+}
+
+// extended adds an extended pattern. The parser leaves quotes and expansions in it as
+// text, but not behind ${x#, so that is how they are read.
+func (b *builder) extended(p *syntax.ExtGlob, quoted bool) error {
+	text := p.Op.String() + p.Pattern.Value + ")"
+	if !strings.ContainsAny(p.Pattern.Value, "$`'\"") {
+		b.add(text, quoted)
+		return nil
+	}
+	script, err := scan.Parse("${x#" + text + "}")
+	if err == nil && len(script.File.Stmts) == 1 {
+		if c, is := script.File.Stmts[0].Cmd.(*syntax.CallExpr); is && len(c.Args) == 1 && len(c.Args[0].Parts) == 1 {
+			if e, is := c.Args[0].Parts[0].(*syntax.ParamExp); is && e.Exp != nil {
+				return b.word(e.Exp.Word.Parts, false)
+			}
+		}
+	}
+	return &failure{text: text + ": this pattern is not supported", kind: endsShell, code: 2}
 }
 
 func (b *builder) result(text string, quoted bool) {
@@ -107,6 +128,11 @@ func (b *builder) lists(p syntax.WordPart) bool {
 
 // literal adds unquoted text with its backslashes and its tilde.
 func (b *builder) literal(text string, first, last bool) {
+	if first && b.assigns && b.splits {
+		name, value, _ := strings.Cut(text, "=")
+		b.raw(name + "=")
+		text = value
+	}
 	if first {
 		text = b.tilde(text, last)
 	}
@@ -154,13 +180,6 @@ func (b *builder) plain(text string) {
 
 // tilde expands ~ or ~user at the beginning of a text.
 func (b *builder) tilde(text string, last bool) (rest string) {
-	if name, value, is := strings.Cut(text, "="); is && !b.assigns && syntax.ValidName(name) && b.splits {
-		if strings.HasPrefix(value, "~") {
-			b.add(name+"=", false)
-			return b.tilde(value, last)
-		}
-		return text
-	}
 	if !strings.HasPrefix(text, "~") {
 		return text
 	}
@@ -203,6 +222,20 @@ func (b *builder) unescaped(text string) string {
 		t.WriteByte(text[i])
 	}
 	return t.String()
+}
+
+// assignmentLike reports whether a word of a command begins as an assignment does. Bash
+// expands ~ in it as in one, for the sake of make PREFIX=~/x.
+func assignmentLike(w *syntax.Word) bool {
+	if len(w.Parts) == 0 {
+		return false
+	}
+	l, ok := w.Parts[0].(*syntax.Lit)
+	if !ok {
+		return false
+	}
+	name, _, is := strings.Cut(l.Value, "=")
+	return is && syntax.ValidName(strings.TrimSuffix(name, "+"))
 }
 
 // isLit reports whether an index is this literal text, as in ${a[@]}.

@@ -14,6 +14,9 @@ func printf(s *Shell, a []string) int {
 	into := ""
 	if len(args) > 1 && args[0] == "-v" {
 		into, args = args[1], args[2:]
+		if name, _, _ := strings.Cut(into, "["); !validName(name) {
+			return s.usage("printf", "`%s': not a valid identifier", into)
+		}
 	}
 	switch {
 	case len(args) == 0:
@@ -119,8 +122,8 @@ func (f *formatting) escape(text string) int {
 		n := digits(text, 3, 8)
 		f.out.WriteByte(byte(numberOf(text[:n], 8)))
 		return n
-	case c == 'c':
-		f.stops = true
+	case c == 'c': // it ends the output in an argument of %b only
+		f.out.WriteString(`\c`)
 		return 1
 	case c == '\'' || c == '"' || c == '?':
 		f.out.WriteByte(c)
@@ -186,6 +189,11 @@ func (f *formatting) size(text string) (value, length int) {
 func (f *formatting) convert(c byte, flags string, width, precision int, source string) {
 	switch c {
 	case '%':
+		if source != "%%" {
+			f.complain("printf: `%%': invalid format character")
+			f.status, f.stops = 1, true
+			return
+		}
 		f.out.WriteByte('%')
 	case 'c':
 		arg, _ := f.next()
@@ -220,7 +228,6 @@ func (f *formatting) convert(c byte, flags string, width, precision int, source 
 		f.complain("printf: `%c': invalid format character", c)
 		f.status, f.stops = 1, true
 	}
-	_ = source
 }
 
 func (f *formatting) text(c byte, flags string, width, precision int) {

@@ -81,11 +81,11 @@ func traced(text string) string {
 	if text == "" {
 		return "''"
 	}
-	if !plainText(text) {
-		return quote(text)
-	}
 	if strings.ContainsAny(text, " \t\n!\"$&'()*;<>?[\\]^`{|}") || text[0] == '#' || text[0] == '~' {
 		return singleQuoted(text)
+	}
+	if !plainText(text) {
+		return quote(text)
 	}
 	return text
 }

@@ -52,6 +52,7 @@ type Shell struct {
 	last      *lastJob
 	jobs      []*job
 	traps     map[string]string
+	inherited map[string]string // traps of the parent, which trap -p shows
 	hashed    map[string]bool
 
 	status     int
@@ -101,6 +102,9 @@ func (s *Shell) subshell() *Shell {
 		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, sourced: s.sourced, ignores: s.ignores,
 		depth: s.depth, expressions: s.expressions, inSubshell: true, nested: s.nested + 1, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, started: s.started, offset: s.offset,
 		substatus: -1, traps: map[string]string{}, lastWord: s.lastWord, optionAt: s.optionAt, job: s.job,
+	}
+	if n.inherited = s.inherited; n.inherited == nil && len(s.traps) > 0 {
+		n.inherited = maps.Clone(s.traps)
 	}
 	for name, action := range s.traps { // ignored signals stay so
 		if action == "" {

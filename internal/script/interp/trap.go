@@ -49,7 +49,7 @@ func trapBuiltin(s *Shell, a []string) int {
 		args = args[1:]
 	}
 	if len(args) == 0 || args[0] == "-p" {
-		return s.showTraps()
+		return s.showTraps(args)
 	}
 	action, names := args[0], args[1:]
 	if len(names) == 0 {
@@ -73,6 +73,7 @@ func trapBuiltin(s *Shell, a []string) int {
 			status = 1
 			continue
 		}
+		s.inherited = nil
 		if action == "-" {
 			delete(s.traps, name)
 			continue
@@ -82,14 +83,24 @@ func trapBuiltin(s *Shell, a []string) int {
 	return status
 }
 
-func (s *Shell) showTraps() int {
-	var names []string
-	for name := range s.traps {
-		names = append(names, name)
+// showTraps is trap -p. A subshell that has set none shows those of its parent, for
+// old=$(trap -p EXIT).
+func (s *Shell) showTraps(args []string) int {
+	traps := s.traps
+	if s.inherited != nil {
+		traps = s.inherited
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		if !s.write("trap -- " + singleQuoted(s.traps[name]) + " " + name + "\n") {
+	wanted := func(name string) bool {
+		return len(args) < 2 || slices.ContainsFunc(args[1:], func(w string) bool {
+			return strings.ToUpper(w) == name || name == "EXIT" && w == "0"
+		})
+	}
+	for _, name := range []string{"EXIT", "ERR"} { // in Bash's order
+		action, is := traps[name]
+		if !is || !wanted(name) {
+			continue
+		}
+		if !s.write("trap -- " + singleQuoted(action) + " " + name + "\n") {
 			return 1
 		}
 	}

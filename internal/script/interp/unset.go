@@ -70,10 +70,8 @@ func (s *Shell) unsetElement(name, index string) error {
 	if !v.declared() {
 		return nil
 	}
-	if index == "@" || index == "*" {
-		if v.table == nil || index == "@" {
-			return s.unset(name)
-		}
+	if v.list == nil && v.table == nil && index == "0" {
+		return s.unset(name)
 	}
 	return s.change(name, func(v *variable) error {
 		switch {
@@ -83,6 +81,9 @@ func (s *Shell) unsetElement(name, index string) error {
 			return nil
 		case v.list == nil:
 			return &failure{text: name + ": not an array variable"}
+		case index == "@" || index == "*":
+			v.list = &list{} // it stays an array; of an associative one these are keys
+			return nil
 		}
 		n, err := s.arithmeticText(index)
 		if err != nil {
