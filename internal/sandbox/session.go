@@ -299,25 +299,16 @@ func (sess *sessionSandbox) close() {
 
 // make makes the session sandbox.
 func (sess *sessionSandbox) make() error {
-	return sess.sandbox.scratch.ballast.room(func() error {
-		err := sess.makeOnce()
-		if errors.Is(err, unix.ENOSPC) {
-			_ = removeTree(sess.dir, sess.sandbox.removing.Done())
-		}
-		return err
-	})
-}
-
-func (sess *sessionSandbox) makeOnce() error {
+	scratch := sess.sandbox.scratch
 	for _, dir := range []string{sess.dir, tempOf(sess.dir)} {
 		if err := unix.Mkdir(dir, 0o700); err != nil {
-			return fmt.Errorf("cannot make a temporary directory in %s: %w", sess.sandbox.scratch.dir, err)
+			return scratch.explainFull(fmt.Errorf("cannot make a temporary directory in %s: %w", scratch.dir, err))
 		}
 	}
 	sess.token = rand.Text()
 	l, err := sess.build(sess.constraints.current())
 	if err != nil {
-		return err
+		return scratch.explainFull(err)
 	}
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
