@@ -51,13 +51,9 @@ func (sess *sessionSandbox) renew(withStandby bool) error {
 			return err
 		}
 	}
-	var l *layers
-	err := sess.sandbox.scratch.ballast.room(func() (err error) {
-		l, err = sess.build(v)
-		return err
-	})
+	l, err := sess.build(v)
 	if err != nil {
-		return err
+		return sess.sandbox.scratch.explainFull(err)
 	}
 	sess.mu.Lock()
 	old := sess.layers

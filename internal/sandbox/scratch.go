@@ -25,8 +25,6 @@ type scratch struct {
 	empty string // a file with nothing in it
 	dev   string // the /dev of all commands in namespaces; made when the first needs it
 
-	ballast ballast
-
 	making sync.Mutex // held while something is made in dev
 }
 
@@ -44,7 +42,7 @@ func newScratch(temp string) (*scratch, error) {
 		return nil, fmt.Errorf("cannot make a directory for temporary files: %w", err)
 	}
 	dir := filepath.Join(temp, strings.TrimPrefix(filepath.Base(fresh), ".new-"))
-	s := &scratch{dir: dir, empty: filepath.Join(dir, "empty"), dev: filepath.Join(dir, "dev"), ballast: ballast{path: filepath.Join(dir, "ballast")}}
+	s := &scratch{dir: dir, empty: filepath.Join(dir, "empty"), dev: filepath.Join(dir, "dev")}
 	s.lock, err = lockFile(filepath.Join(fresh, lockName), os.O_CREATE)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(fresh, "empty"), nil, 0o400)
@@ -73,6 +71,18 @@ func (s *scratch) makeDev() error {
 		}
 	}
 	return nil
+}
+
+// sandboxBytes is more than a session sandbox takes on the disk.
+const sandboxBytes = 512 << 10
+
+// explainFull says that an error is because of the full disk, if it is.
+func (s *scratch) explainFull(err error) error {
+	// A disk may also have no room for more files, or it is another one.
+	if free, ok := freeOn(s.dir); errors.Is(err, unix.ENOSPC) && ok && free < sandboxBytes {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
 }
 
 // close removes the directory. What is not gone when ended is closed is removed by the

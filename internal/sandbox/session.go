@@ -301,31 +301,20 @@ func (sess *sessionSandbox) close() {
 	}
 }
 
-// make makes the session sandbox.
+// make makes the directories of a session sandbox and its first layers. It fails where a
+// directory exists already: two sandboxes would share it. Each sandbox gets a token for
+// the proxy of its own, so that no session can use the proxy of another.
 func (sess *sessionSandbox) make() error {
-	return sess.sandbox.scratch.ballast.room(func() error {
-		err := sess.makeOnce()
-		if errors.Is(err, unix.ENOSPC) {
-			_ = removeTree(sess.dir, sess.sandbox.removing.Done())
-		}
-		return err
-	})
-}
-
-// makeOnce makes the directories of a session sandbox and its first layers.
-// Mkdir fails if a directory exists already: then two sandboxes would share it.
-// The token for the proxy is new for each sandbox, so that no session can use
-// the proxy of another.
-func (sess *sessionSandbox) makeOnce() error {
+	scratch := sess.sandbox.scratch
 	for _, dir := range []string{sess.dir, tempOf(sess.dir)} {
 		if err := unix.Mkdir(dir, 0o700); err != nil {
-			return fmt.Errorf("cannot make a temporary directory in %s: %w", sess.sandbox.scratch.dir, err)
+			return scratch.explainFull(fmt.Errorf("cannot make a temporary directory in %s: %w", scratch.dir, err))
 		}
 	}
 	sess.token = rand.Text()
 	l, err := sess.build(sess.constraints.current())
 	if err != nil {
-		return err
+		return scratch.explainFull(err)
 	}
 	sess.mu.Lock()
 	defer sess.mu.Unlock()

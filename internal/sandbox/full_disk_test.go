@@ -61,78 +61,61 @@ func fill(t *testing.T, disk string) (filler string) {
 	return f.Name()
 }
 
-// TestTheBallastIsRoomOnAFullDiskOnce, and is made again when there is room.
-func TestTheBallastIsRoomOnAFullDiskOnce(t *testing.T) {
-	onSmallDisk(t, `mount -t tmpfs -o size=16m tmpfs "$1"`, func(t *testing.T, disk string) {
-		b := &ballast{path: disk + "/ballast"}
-		n := 0
-		write := func() error {
-			n++
-			path := fmt.Sprintf("%s/%d", disk, n)
-			err := os.WriteFile(path, make([]byte, ballastBytes/2), 0o600)
-			if err != nil {
-				_ = os.Remove(path)
-			}
-			return err
-		}
-		steps := func(says string, want ...error) {
-			for i, w := range want {
-				if err := b.room(write); w == nil && err != nil || w != nil && !(errors.Is(err, ErrFull) && errors.Is(err, w)) {
-					t.Errorf("%s, for the %d. time: %v, want %v", says, i+1, err, w)
-				}
-			}
-		}
-		steps("with room", nil)
-		filler := fill(t, disk)
-		if err := write(); !errors.Is(err, unix.ENOSPC) {
-			t.Fatalf("the disk is not full: %v", err)
-		}
-		steps("on the full disk", nil, nil, unix.ENOSPC)
-		if err := os.Remove(filler); err != nil {
-			t.Fatal(err)
-		}
-		steps("with room again", nil)
-		fill(t, disk)
-		steps("on the full disk again", nil, nil, unix.ENOSPC)
-		if err := b.room(func() error { return unix.ENOENT }); !errors.Is(err, unix.ENOENT) || errors.Is(err, ErrFull) {
-			t.Errorf("another fault: %v", err)
-		}
-	})
-}
-
-// TestASessionBeginsOnAFullDisk, in both tiers; the control is the same without the
-// ballast. On this file system directories take room, as on most disks. What is left is
-// removed with the sandbox, and is no temporary file of a session.
-func TestASessionBeginsOnAFullDisk(t *testing.T) {
+// TestOnAFullDiskOnlyNewSessionsAreRefused, in both tiers, and with the reason. A few
+// sandboxes that were made ahead may still be there for new ones. On this file system
+// directories take room, as on most disks.
+func TestOnAFullDiskOnlyNewSessionsAreRefused(t *testing.T) {
 	onSmallDisk(t, `truncate -s 64M "$2" && mkfs.ext4 -q -m 0 "$2" && mount -o loop "$2" "$1"`, func(t *testing.T, disk string) {
 		for _, tier := range tiers {
 			b := newBox(t, tier, func(b *box, o *Options) { b.temp, o.Temp = disk, disk })
 			b.in("first", "echo x > $TMPDIR/file")
-			if used, _ := b.temporaryBytes(b.sandboxOf("first"), nil, nil); used >= ballastBytes/2 {
+			if used, _ := b.temporaryBytes(b.sandboxOf("first"), nil, nil); used >= sandboxBytes/2 {
 				t.Errorf("%s: a session has %d bytes of temporary files", tier, used)
 			}
 			b.settle()
 			filler := fill(t, disk)
 			b.settle()
-			for i := range 3 {
-				if o := b.in(fmt.Sprint("new ", i), "echo fine"); o.text != "fine\n" {
-					t.Errorf("%s: in new session %d: %q", tier, i, o.text)
-				}
+			var err error
+			for i := 0; err == nil && i <= maxPrewarmed; i++ {
+				_, err = b.run(Command{Session: tipstaff.SessionID(fmt.Sprint("new ", i)), Dir: b.ws}, "echo fine")
 			}
-			b.settle()
-			fill(t, disk)
-			if _, err := b.run(Command{Session: tipstaff.SessionID("control"), Dir: b.ws}, "echo fine"); !errors.Is(err, ErrFull) {
-				t.Errorf("%s: without the ballast a session began: nothing is shown: %v", tier, err)
+			if !errors.Is(err, ErrFull) || !errors.Is(err, unix.ENOSPC) {
+				t.Errorf("%s: a new session: %v", tier, err)
 			}
-			if o := b.in("first", "rm $TMPDIR/file && rm "+filler+" || echo no"); o.ExitCode != 0 {
+			if o := b.in("first", "echo fine; rm $TMPDIR/file"); o.ExitCode != 0 || o.text != "fine\n" {
 				t.Errorf("%s: in the first session: %q", tier, o.text)
 			}
-			if err := errors.Join(os.Remove(filler), b.Close()); err != nil {
+			if err := os.Remove(filler); err != nil {
+				t.Error(err)
+			}
+			if o := b.in("newer", "echo fine"); o.text != "fine\n" {
+				t.Errorf("%s: with room again: %q", tier, o.text)
+			}
+			if err := b.Close(); err != nil {
 				t.Error(err)
 			}
 			if left, _ := filepath.Glob(disk + "/" + scratchPrefix + "*"); len(left) > 0 {
 				t.Errorf("%s: %q are left", tier, left)
 			}
+		}
+	})
+}
+
+func TestOnlyAFullDiskIsCalledFull(t *testing.T) {
+	onSmallDisk(t, `mount -t tmpfs -o size=16m tmpfs "$1"`, func(t *testing.T, disk string) {
+		s := &scratch{dir: disk}
+		if err := s.explainFull(unix.ENOSPC); !errors.Is(err, unix.ENOSPC) || errors.Is(err, ErrFull) {
+			t.Errorf("there is room: %v", err)
+		}
+		fill(t, disk)
+		if err := s.explainFull(unix.ENOSPC); !errors.Is(err, unix.ENOSPC) || !errors.Is(err, ErrFull) {
+			t.Errorf("there is no room: %v", err)
+		}
+		if err := s.explainFull(unix.ENOENT); !errors.Is(err, unix.ENOENT) || errors.Is(err, ErrFull) {
+			t.Errorf("another fault: %v", err)
+		}
+		if err := s.explainFull(nil); err != nil {
+			t.Error(err)
 		}
 	})
 }
