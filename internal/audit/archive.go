@@ -17,19 +17,22 @@ import (
 	"tipstaff/internal/audit/seekable"
 )
 
-// Moved says what a [Keeper] has done with one trail.
+// Moved says what one call of a [Keeper] did with one trail. All sizes are in bytes.
 type Moved struct {
 	Trail    string
 	Whole    bool
 	Segments int
-	Files    int   // other ones
-	Bytes    int64 // that are free now
-	Stored   int64 // in the archive
+	Files    int   // files that are no segments, such as recordings
+	Bytes    int64 // freed in the directory of trails
+	Stored   int64 // written to the archive
 	Removed  bool  // the trail has no directory any more
 }
 
-// OpenArchive makes a directory one that this Keeper may archive to. An archive holds
-// the trails of one directory, and the public key that belongs to them.
+// OpenArchive prepares a directory so that this Keeper may archive to it. An archive
+// holds the trails of one directory, with the public key of that directory. OpenArchive
+// fails for a directory that is the archive of another key, for a relative path,
+// because retention notes name the archive, and for a directory among the trails
+// themselves.
 func (k *Keeper) OpenArchive(to string) error {
 	if err := k.openArchive(to); err != nil {
 		return fmt.Errorf("cannot archive to %s: %w", to, err)
@@ -37,6 +40,9 @@ func (k *Keeper) OpenArchive(to string) error {
 	return nil
 }
 
+// openArchive compares the public key that the archive holds with the key of the trails
+// before it writes anything: two state directories that share one archive would
+// overwrite the files of each other, and a verifier could not tell whose key counts.
 func (k *Keeper) openArchive(to string) error {
 	switch rel, err := filepath.Rel(k.dir, to); {
 	case !filepath.IsAbs(to):
@@ -63,10 +69,15 @@ func (k *Keeper) openArchive(to string) error {
 	return atomicfile.Replace(filepath.Join(keys, publicFile), strings.NewReader(k.key.Public+"\n"), ofKeeper)
 }
 
-// Archive compresses the segments of a trail up to the given one into the archive in
-// the directory to, which [Keeper.OpenArchive] has made, and removes them here; ""
-// is the whole trail, which must have ended, with its recordings. Segments must be
-// sealed.
+// Archive compresses the segments of a trail up to last into the archive in the
+// directory to, and removes them from the trail. [Keeper.OpenArchive] must have
+// prepared to. If last is "", Archive takes the whole trail with its recordings; the
+// trail must have ended then. Segments must be sealed, else the error is
+// [ErrNotSealed].
+//
+// The copies and the retention note are on the disk before the first segment is
+// removed, so the trail verifies after a crash at any moment; [Keeper.Mend] finishes
+// what was interrupted.
 func (k *Keeper) Archive(trail, to, last string) (Moved, error) {
 	m, err := k.archive(trail, to, last)
 	if err != nil {
@@ -75,6 +86,9 @@ func (k *Keeper) Archive(trail, to, last string) (Moved, error) {
 	return m, nil
 }
 
+// archive writes in the order that a crash allows: the copies, the retention note
+// beside the trail, a copy of the note in the archive. Only then does it remove the
+// originals. A segment is never gone before a signed note says where it is.
 func (k *Keeper) archive(trail, to, last string) (m Moved, err error) {
 	m = Moved{Trail: trail, Whole: last == ""}
 	t, err := k.open(trail)
@@ -116,13 +130,16 @@ func (k *Keeper) archive(trail, to, last string) (m Moved, err error) {
 	return m, removeStated(t.Path, slices.Concat(segments, files))
 }
 
-// ErrNotSealed is the error about a segment that is still written, or that no
+// ErrNotSealed is the error for a segment that is still being written, or whose end no
 // checkpoint covers yet.
 var ErrNotSealed = errors.New("it is not sealed")
 
-// describeRange makes s a statement about what lies here of a trail, up to a segment, or to the
-// last one before it that a checkpoint covers; "" is to the end. It returns the names of
-// these segments.
+// describeRange fills in which records s speaks of: those that are still in the trail,
+// up to the segment last, or up to the last segment before it that a checkpoint covers;
+// "" is to the end of the trail. It returns the names of these segments.
+//
+// It verifies the range first. A range that does not verify is evidence of tampering,
+// so it gives an error, and nothing is archived or retired.
 func (k *Keeper) describeRange(t TrailFiles, s *RetentionNote, last string) (names []string, err error) {
 	found, err := t.verifyUnstated(k.trust, last, k.claimsAbout(filepath.Base(t.Path)))
 	if err != nil {
@@ -162,8 +179,8 @@ func sealedFile(t TrailFiles, name string) bool {
 	return len(t.Segments) > 0 && filepath.Base(t.Segments[len(t.Segments)-1]) > name
 }
 
-// copyFiles writes the files of a trail into its directory in an archive, and names them in
-// the statement.
+// copyFiles copies the files of a trail into its directory in an archive, and names
+// them in the retention note.
 func (k *Keeper) copyFiles(t TrailFiles, archiveDir string, segments []string, s *RetentionNote) error {
 	for _, name := range segments {
 		f, err := putPacked(t.Path, archiveDir, name)
@@ -196,7 +213,8 @@ func (k *Keeper) copyFiles(t TrailFiles, archiveDir string, segments []string, s
 	return nil
 }
 
-// otherFiles returns the files of a trail that go with it when it is archived as a whole.
+// otherFiles returns the files beside the segments that go with a trail when it is
+// archived as a whole: its checkpoints, and the files in its directories.
 func otherFiles(trail string) (names []string, err error) {
 	entries, err := os.ReadDir(trail)
 	if err != nil {
@@ -222,7 +240,8 @@ func otherFiles(trail string) (names []string, err error) {
 	return names, nil
 }
 
-// putPacked packs a file of a trail, reads it back, and describes both.
+// putPacked compresses a file of a trail into the archive and describes both. It reads
+// the compressed file back and compares the hash, because the original is removed next.
 func putPacked(trail, archiveDir, name string) (f StatedFile, err error) {
 	f.Name = name
 	in, err := OpenRegular(filepath.Join(trail, filepath.FromSlash(name)))
@@ -272,8 +291,9 @@ func putPlain(trail, archiveDir, name string) (f StatedFile, err error) {
 	return StatedFile{name, n, sum, n, sum}, err
 }
 
-// putCheckpoints copies the checkpoints that cover no more than so many records: the
-// others speak of records that are not in the archive.
+// putCheckpoints copies the checkpoints that cover at most the given number of records.
+// A later checkpoint would speak of records that are not in the archive, and a verifier
+// would take the archive for one that was cut off.
 func putCheckpoints(trail, archiveDir string, records uint64) error {
 	data, err := ReadRegular(filepath.Join(trail, checkpointsFile))
 	if err != nil {
@@ -301,18 +321,21 @@ func putCopy(from, to string) error {
 // ofKeeper is how files in archives are.
 var ofKeeper = atomicfile.Options{Mode: 0o600}
 
-// removeUnfinished removes what a Keeper has left that died while it wrote, in a
-// directory and those in it. Nothing else writes there.
+// removeUnfinished removes what a Keeper left in a directory, and in the directories
+// below it, when it died while it wrote. Only the Keeper, which holds the lock, writes
+// files with such names.
 func removeUnfinished(dir string) {
 	for _, pattern := range []string{atomicfile.Prefix + "*", "*/" + atomicfile.Prefix + "*"} {
 		left, _ := fs.Glob(os.DirFS(dir), pattern) // the pattern is well-formed
 		for _, name := range left {
-			_ = os.Remove(filepath.Join(dir, filepath.FromSlash(name))) // else it only takes room
+			_ = os.Remove(filepath.Join(dir, filepath.FromSlash(name))) // else it only takes space
 		}
 	}
 }
 
-// removeStated removes files of which a statement speaks, in its order.
+// removeStated removes the files that a retention note names, in the order of the note.
+// It goes on after an error, because each removed file is described by the note
+// already.
 func removeStated(trail string, files []StatedFile) error {
 	var errs []error
 	for _, f := range files {

@@ -16,7 +16,7 @@ import (
 // lines of a file are checked in batches, on all processors, and only what
 // depends on their order is checked sequentially.
 
-// lineCheck is what a line shows by itself.
+// lineCheck is what one line shows by itself, without the lines around it.
 type lineCheck struct {
 	size   int // including its newline
 	head   head
@@ -67,10 +67,12 @@ func (r bufferPool) put(b *buffer) {
 	}
 }
 
-// batches reads in to its end and checks its lines. It no longer uses in when
-// the channel is closed. A caller that does not need the rest closes stop and
-// waits for that. It gives the buffer of each batch back to free when it is done
-// with it.
+// batches reads in to its end and checks its lines, on all processors. A batch arrives
+// in order, but its lines may still be under check: receive its buffer from checked
+// first, and put it back into free when done.
+//
+// The channel is closed when in is no longer used. A caller that does not need the rest
+// closes stop and drains the channel.
 func batches(in io.Reader, free bufferPool, stop <-chan struct{}) <-chan batch {
 	out := make(chan batch, runtime.GOMAXPROCS(0))
 	go func() {
@@ -110,7 +112,7 @@ func batches(in io.Reader, free bufferPool, stop <-chan struct{}) <-chan batch {
 var errTooLong = errors.New("a line is too long")
 
 // checkLines checks the lines of text, each of which ends with a newline, and appends
-// what it has seen.
+// the results to checks.
 func checkLines(checks []lineCheck, text []byte) []lineCheck {
 	sha := sha256.New()
 	for len(text) > 0 {

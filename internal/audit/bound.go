@@ -27,8 +27,10 @@ const (
 	maxUse    = 120 // the name of one of them
 )
 
-// bound cuts every part of r that is too long. It replaces slices and does not
-// modify them.
+// bound cuts every part of r that is too long, so that the encoded line has at most
+// [MaxLine] bytes: a caller must not be able to write a line that readers refuse, nor
+// to fill the disk with one call. It replaces slices and pointers and never modifies
+// what they point to, because the caller may still use it.
 func (r *Record) bound() {
 	for _, s := range []*string{
 		(*string)(&r.Event), (*string)(&r.Code), (*string)(&r.Name),
@@ -78,9 +80,9 @@ func (r *Record) bound() {
 	}
 }
 
-// bound cuts what was asked. What stands there first has the room of the arguments,
-// what stands there besides shares maxAside. A record has two of them at most: a
-// command of a script its arguments and the files that it writes.
+// bound cuts what was asked. The first part that is present gets maxArgv bytes, the
+// second one maxAside, any further one maxWord. A record has at most two such parts: a
+// command of a script has its arguments and the files that it writes.
 func (w *What) bound() {
 	room := maxArgv
 	take := func(there bool) (limit int) {

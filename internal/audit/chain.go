@@ -37,8 +37,10 @@ const (
 	lineEnd   = `"}`
 )
 
-// link appends to buf the line of a record that follows one with hash prev,
-// newline included, and returns it with its own hash.
+// link appends to buf the line of a record that follows one with hash prev, newline
+// included, and returns it with the hash of the new line. members are the encoded
+// members of the record, without braces. The hash covers the line without its hash
+// member, see the package comment.
 func link(buf []byte, seq uint64, at time.Time, members []byte, prev digest) ([]byte, digest) {
 	start := len(buf)
 	buf = append(buf, lineBegin...)

@@ -7,7 +7,9 @@ import (
 	"time"
 )
 
-// checker checks the lines of a trail in order.
+// checker checks the lines of a trail in order. Its state after a line is all that is
+// needed to go on with the next one, so a copy of it (see clone) is a point from which
+// a verification can resume.
 type checker struct {
 	in          Files
 	report      TrailReport         // Records counts the sound ones
@@ -24,8 +26,9 @@ type checker struct {
 	batched func(next Fault) error       // everything before this place was checked; an error ends it
 }
 
-// check checks the line at the given place. After the first fault it only
-// searches for the record that was expected there.
+// check checks the line at the given place. The first fault decides the result; after
+// it, check only looks for the record that was expected there, to tell a record that is
+// missing from one that was moved.
 func (c *checker) check(s *lineCheck, at Fault) {
 	if c.report.Fault != nil {
 		c.lookBehind(s)
@@ -99,7 +102,9 @@ type head struct {
 	stop bool // the last record of a server
 }
 
-// readHead parses what [link] writes first, wherever it is in the record.
+// readHead parses the members that [link] writes first. A line that this package wrote
+// takes the quick way. Any other line is valid as long as its hash is, wherever these
+// members are in it, so readHead falls back to a JSON parser.
 func readHead(line []byte) (head, bool) {
 	if h, ok := quickHead(line); ok {
 		return h, true
@@ -113,14 +118,15 @@ func readHead(line []byte) (head, bool) {
 	return h.head, err == nil && h.Seq > 0
 }
 
-// QuickTime returns the time of a record whose line begins as records are
-// written.
+// QuickTime returns the time of a record from the first bytes of its line. ok is false
+// for a line that does not begin as this package writes lines; decode such a line as a
+// whole. QuickTime checks no hash.
 func QuickTime(line []byte) (at time.Time, ok bool) {
 	h, ok := quickHead(line)
 	return h.Time, ok
 }
 
-// QuickSeq is QuickTime for the number of a record.
+// QuickSeq is [QuickTime] for the number of the record.
 func QuickSeq(line []byte) (seq uint64, ok bool) {
 	h, ok := quickHead(line)
 	return h.Seq, ok
@@ -129,6 +135,9 @@ func QuickSeq(line []byte) (seq uint64, ok bool) {
 // stopBegin follows the time of the last record of a server.
 const stopBegin = `,"event":"` + string(ServerStop) + `"`
 
+// quickHead parses the beginning of a line without a JSON parser, because a verifier
+// and the readers do this for every line. It looks at no more than the first 140 bytes
+// or so, and accepts only the exact form that [link] writes.
 func quickHead(line []byte) (h head, ok bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(lineBegin))
 	if !ok {

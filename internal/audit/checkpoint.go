@@ -33,7 +33,8 @@ import (
 // says how trails before it had ended (see predecessor). The checkpoints of a
 // trail are in the file [checkpointsFile], each followed by an empty line.
 
-// Checkpoint is the content of a checkpoint.
+// Checkpoint is the content of a checkpoint. [LastCheckpoint] returns one as it is
+// written, and [Covering] one whose signature was checked.
 type Checkpoint struct {
 	Trail string    // the name of the trail's directory
 	Size  uint64    // number of records
@@ -41,7 +42,7 @@ type Checkpoint struct {
 	Time  time.Time // by the server's clock
 	End   string    // "", "sealed", "closing" or "closed"
 
-	number int // of the checkpoint in its trail, from 0; see marked
+	number int // of the checkpoint in its trail, from 0; valid if marked
 	marked bool
 	before []predecessor // of the first one
 }
@@ -81,8 +82,9 @@ func (c Checkpoint) sign(by note.Signer) ([]byte, error) {
 
 var errNoCheckpoint = errors.New("it is no checkpoint of a trail")
 
-// parseCheckpoint parses the text of a note. Unknown lines may follow, as C2SP
-// allows.
+// parseCheckpoint parses the text of a note. It ignores lines that it does not know, as
+// C2SP allows, so that a later version can add some. It is strict about the three lines
+// that the signature is about: two texts must not mean the same checkpoint.
 func parseCheckpoint(text string) (c Checkpoint, err error) {
 	l := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(l) < 3 {
@@ -123,7 +125,8 @@ func parseCheckpoint(text string) (c Checkpoint, err error) {
 	return c, nil
 }
 
-// openCheckpoint checks a note's signature and parses it.
+// openCheckpoint checks the signature of a note and parses it. Without a signature of a
+// known key it returns an error and no content.
 func openCheckpoint(msg []byte, known note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(msg, known)
 	if err != nil {
@@ -132,7 +135,8 @@ func openCheckpoint(msg []byte, known note.Verifiers) (Checkpoint, error) {
 	return parseCheckpoint(n.Text)
 }
 
-// noteText returns the text of a note, without looking at its signatures.
+// noteText returns the text of a note without checking its signatures. Use it only to
+// find a note, never to believe it.
 func noteText(msg []byte) string {
 	text, _, _ := strings.Cut(string(msg), "\n\n")
 	return text + "\n"

@@ -11,12 +11,12 @@ const (
 	checkpointInterval = 10 * time.Second
 )
 
-// Checkpoints need not be on the disk at once: they are synced when the last sync
-// is so long ago. With checkpointInterval and the time that a sync takes this is
-// less than maxUncovered.
+// checkpointSyncInterval is how long checkpoints may stay unsynced. With
+// checkpointInterval and the time of a sync, this is less than maxUncovered.
 const checkpointSyncInterval = 5 * time.Second
 
-// treeHead is a state of the trail that can be signed.
+// treeHead is a state of the trail that can be signed: the number of records, and the
+// root of the tree over them.
 type treeHead struct {
 	size uint64
 	root [32]byte
@@ -25,7 +25,7 @@ type treeHead struct {
 // treeHead returns the present state. The caller holds t.mu.
 func (t *Trail) treeHead() treeHead { return treeHead{t.seq, t.tree.root()} }
 
-// checkpointFile is the file of checkpoints.
+// checkpointFile is the file of checkpoints of a trail that is being written.
 type checkpointFile struct {
 	file     file
 	good     int64    // end of the last checkpoint
@@ -38,9 +38,9 @@ type checkpointFile struct {
 	dirty  bool      // some may not be
 }
 
-// writeDue writes the checkpoints that are due: one for the end of each full file,
-// and one for p if end says that the trail ends with it, or if it is time. The
-// caller holds t.signing.
+// writeDue writes the checkpoints that are due: one for the end of each full segment,
+// and one for p if it is time, or if end says what ends with it. The caller holds
+// t.signing.
 func (t *Trail) writeDue(p treeHead, end string) error {
 	t.mu.Lock()
 	seals := t.seals
@@ -69,7 +69,9 @@ func (t *Trail) writeDue(p treeHead, end string) error {
 	return t.syncCheckpoints()
 }
 
-// writeCheckpoint signs a point and appends it to the file of checkpoints.
+// writeCheckpoint signs p and appends it to the file of checkpoints. After a failed
+// write it cuts the file back to its last whole checkpoint before it writes the next
+// one. The caller holds t.signing, or is alone.
 func (t *Trail) writeCheckpoint(p treeHead, end string, before ...predecessor) error {
 	m := &t.checkpoints
 	if m.torn {
@@ -104,8 +106,8 @@ func (t *Trail) writeCheckpoint(p treeHead, end string, before ...predecessor) e
 	return nil
 }
 
-// syncCheckpoints makes the checkpoints durable, so that a failure of the machine cannot
-// take more of them than a verifier lets pass. The caller holds t.signing.
+// syncCheckpoints makes the checkpoints durable, so that a failure of the machine
+// cannot lose more of them than a verifier tolerates. The caller holds t.signing.
 func (t *Trail) syncCheckpoints() error {
 	m := &t.checkpoints
 	if !m.dirty {

@@ -36,20 +36,22 @@ type checkpointVerifier struct {
 	known note.Verifiers
 }
 
-// knownCheckpoint is a checkpoint that is valid for a trail.
+// knownCheckpoint is a checkpoint with a valid signature for the trail.
 type knownCheckpoint struct {
 	Checkpoint
 	kept  bool // kept elsewhere, by the verifier
 	fresh bool // written while the trail was being read, and may speak of records that are not read
 }
 
-// patience is how long records may stay without a checkpoint in trails whose
-// checkpoints bear no numbers. One was due every ten seconds, and waited for the
-// disk without end.
+// patience is how long records may stay without a checkpoint in a trail of an older
+// version, whose checkpoints bear no numbers. Such a server waited for the disk without
+// a limit.
 const patience = time.Minute
 
-// checkpointVerifier reads the checkpoints of a trail. A directory with nothing but lines,
-// without a key and without the name of a trail, has none.
+// checkpointVerifier reads the checkpoints of a trail and checks their signatures. It
+// returns nil for a directory that has lines but neither a key nor the name of a trail:
+// nothing there claims to be signed. A fault of the checkpoints is reported with the
+// trail, see checkpointVerifier.fault; an error means that something could not be read.
 func (t TrailFiles) checkpointVerifier(trusted trust, kept [][]byte) (*checkpointVerifier, error) {
 	name := filepath.Base(t.Path)
 	key, fault, err := t.readBeside(trailKeyFile)
@@ -105,9 +107,9 @@ func (w *checkpointVerifier) sort() {
 	slices.SortStableFunc(w.signed[w.next:], func(a, b knownCheckpoint) int { return cmp.Compare(a.Size, b.Size) })
 }
 
-// addNew takes in what the server has signed since the checkpoints were read, so
-// that a trail that grows while it is read is not taken for one that lacks
-// checkpoints. It reports whether there is any that speaks of the records so far.
+// addNew reads the checkpoints that the server has signed since the first look, so that
+// a trail which grows while it is read does not look like one that lacks checkpoints.
+// It reports whether one of them covers the records so far.
 func (w *checkpointVerifier) addNew() bool {
 	if w.known == nil || w.fault != nil || w.trail.in.In != nil { // a copy does not grow while it is read
 		return false
@@ -128,7 +130,7 @@ func (w *checkpointVerifier) addNew() bool {
 }
 
 // readBeside reads a file beside the segments, nothing if there is none. odd reports
-// that what is there is no file.
+// that a pipe, a directory or the like is in its place.
 func (t TrailFiles) readBeside(name string) (data []byte, odd bool, err error) {
 	data, err = t.in.readText(filepath.Join(t.Path, name))
 	switch {
@@ -140,7 +142,8 @@ func (t TrailFiles) readBeside(name string) (data []byte, odd bool, err error) {
 	return data, false, err
 }
 
-// add adds a checkpoint, as what s says.
+// add checks a checkpoint and adds it. s says where it comes from. It returns false
+// after a fault: nothing behind a false checkpoint counts.
 func (w *checkpointVerifier) add(msg []byte, s knownCheckpoint) bool {
 	c, err := openCheckpoint(msg, w.known)
 	name := filepath.Base(w.trail.Path)
@@ -161,8 +164,8 @@ func (w *checkpointVerifier) add(msg []byte, s knownCheckpoint) bool {
 	return true
 }
 
-// follows reports whether c is the next checkpoint of its file. Those of older
-// versions bear no numbers; but every trail begins with one of no records.
+// follows reports whether c is the next checkpoint of its file. Checkpoints of older
+// versions bear no numbers, but each trail begins with a checkpoint of no records.
 func (w *checkpointVerifier) follows(c Checkpoint) bool {
 	n := w.count
 	w.count++
@@ -178,8 +181,8 @@ func (w *checkpointVerifier) blame(r Reason) *checkpointVerifier {
 	return w
 }
 
-// advance compares the checkpoints that speak of no more records than there are so
-// far with these. It returns what is wrong, "" if nothing.
+// advance compares the checkpoints that cover no more records than were read so far
+// with the tree over these records. It returns what is wrong, "" if nothing.
 func (w *checkpointVerifier) advance() Reason {
 	for ; w.next < len(w.signed) && w.signed[w.next].Size <= w.tree.n; w.next++ {
 		claim := w.signed[w.next]
@@ -200,10 +203,11 @@ func (w *checkpointVerifier) advance() Reason {
 	return ""
 }
 
-// atEnd reports whether no record may follow.
+// atEnd reports whether the server has signed that no record follows.
 func (w *checkpointVerifier) atEnd() bool { return w.ended == closed && w.endAt == w.tree.n }
 
-// checkCheckpoints compares a sound record with the checkpoints.
+// checkCheckpoints compares a sound record with the checkpoints, and with what later
+// trails say.
 func (c *checker) checkCheckpoints(s *lineCheck, at Fault) {
 	w := c.checkpoints
 	if w.ended == closing && w.endAt == w.tree.n && !s.head.stop || w.ended != "" && w.tree.n > w.endAt {
@@ -238,14 +242,14 @@ func (c *checker) checkCheckpoints(s *lineCheck, at Fault) {
 }
 
 // overdue reports whether no server would have written a record at the given time,
-// because the first one without a checkpoint is too old.
+// because an earlier one was without a checkpoint for too long: see [maxUncovered].
 func (w *checkpointVerifier) overdue(at time.Time) bool {
 	return w.fault == nil && w.first.marked && w.uncovered.Line != 0 && w.next == len(w.signed) && at.Sub(w.uncoveredSince) > maxUncoveredSeen
 }
 
-// contradicted reports whether a later trail says that this record was another one, or was
-// not there at a time that is later than its own. What is behind may be the work of a
-// server that was taken for dead.
+// contradicted reports whether a later trail says that this record was another one, or
+// that it was not there at a time after its own. A record with a later time may be that
+// of a server that was taken for dead.
 func (w *checkpointVerifier) contradicted(s *lineCheck) bool {
 	return slices.ContainsFunc(w.claims, func(p predecessor) bool {
 		return p.seq == s.head.Seq && p.hash != string(s.own.hash[:]) ||
@@ -259,8 +263,8 @@ func (c *checker) blame(s Status, at Fault, r Reason) {
 	c.report.Status, c.report.Fault = s, &at
 }
 
-// finish evaluates the checkpoints after the last record. The result can be
-// worse than that of a torn line.
+// finish evaluates the checkpoints after the last record. Its result replaces that of a
+// torn line if it is worse: a torn line must not hide that signed records were cut off.
 func (c *checker) finish() {
 	w := c.checkpoints
 	if w == nil || c.report.Status == Tampered {
@@ -292,15 +296,16 @@ func (c *checker) finish() {
 	}
 }
 
-// cutShort reports whether a later trail says that this one had more records, or
-// that it was closed. A copy may lack what is not copied yet.
+// cutShort reports whether a later trail says that this one had more records, or that
+// it was closed. A copy may lack what is not copied yet, so it is never cut short.
 func (w *checkpointVerifier) cutShort(in Files) bool {
 	return in.In == nil && slices.ContainsFunc(w.claims, func(p predecessor) bool {
 		return p.seq > w.tree.n || p.closed && !(w.ended == closed && w.endAt == p.seq)
 	})
 }
 
-// finishEnd judges how the trail ends, by itself.
+// finishEnd judges how the trail ends by itself. A server that was killed leaves an
+// open trail; any other end must be signed as end.go describes.
 func (c *checker) finishEnd(at Fault) {
 	w := c.checkpoints
 	stopped := c.stop > 0 && c.stop == c.before+c.report.Records
@@ -334,9 +339,13 @@ func (w *checkpointVerifier) stopUncovered() bool {
 	return w.uncovered.Line == 0 || w.ended == closing && w.endAt == w.tree.n-1
 }
 
-// keptNotes are the checkpoints that the verifier kept, by trail.
+// keptNotes are the checkpoints that the verifier kept elsewhere, by the name of the
+// trail.
 type keptNotes map[string][][]byte
 
+// parseKept parses the checkpoints that the verifier kept, by trail. One that was
+// copied by hand may lack the empty line at its end. Text that is not a checkpoint is
+// an error: a verifier that passes one must not get the answer of one that passed none.
 func parseKept(data []byte) (keptNotes, error) {
 	kept := keptNotes{}
 	if len(data) == 0 {
@@ -366,7 +375,7 @@ func (k keptNotes) take(path string) [][]byte {
 	return notes
 }
 
-// unmatched reports trails that no longer exist.
+// unmatched reports the trails of the checkpoints that are left: they no longer exist.
 func (k keptNotes) unmatched(dir string) (reports []TrailReport) {
 	for name := range k {
 		path := filepath.Join(dir, name)

@@ -6,16 +6,18 @@ import (
 	"slices"
 )
 
-// claims is what the trails of a directory say of each other, as far as they were
-// asked.
+// claims are what the trails of a directory say about the ends of each other, as far as
+// their first checkpoints were read.
 type claims struct {
 	names   []string // of the trails, in order of their starts
 	read    map[string]bool
 	byTrail map[string][]predecessor // by the trail that it is said of
 }
 
-// claimsAbout returns what a later trail says of how a trail ended; nil: none says anything.
-// Mostly that is the one that started next, so the others are not read.
+// claimsAbout returns what later trails say about the end of a trail; nil: none says
+// anything. It reads the trails in the order of their starts, from the one that started
+// next, and stops at the first that says something: a directory may hold thousands of
+// trails.
 func (k *Keeper) claimsAbout(trail string) []predecessor {
 	h := &k.claims
 	if h.read == nil {

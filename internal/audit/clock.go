@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// Times on a trail never go back: they are searched by bisection. The machine's
-// clock may be set, in both directions. The trail follows the clock as long as it
-// goes as time goes. When it was set, a record says so. When it was set back, the
-// times of records go on from the last one, as fast as time does: they are ahead of
-// the clock then, by as much as the record says.
+// Times on a trail never go back, because readers search it by bisection. But the clock
+// of the machine can be set, in both directions. The trail follows the clock, and writes
+// a record when it was set. After it was set back, the times of records continue from
+// the last one, as fast as real time passes: they are ahead of the clock by the
+// difference that the record names.
 
 // maxSkew is the difference between clock and time that is worth no record, and
 // the longest that the times of records stand still.
 const maxSkew = time.Second
 
-// clock is what a trail knows of the machine's clock.
+// clock follows the clock of the machine for one trail. See the comment above for the
+// rules.
 type clock struct {
 	raw  time.Time     // what it said at the last record
 	skew time.Duration // how far the times of records are ahead of it
@@ -26,9 +27,9 @@ type clock struct {
 	since func(from, to time.Time) time.Duration
 }
 
-// elapsed is since for readings of the machine's clock, which also count time by
-// itself. The time that the machine slept does not count there, so a clock that
-// went on meanwhile seems to have been set.
+// elapsed is since for readings of the clock of the machine, which also carry a
+// monotonic reading. That one stands still while the machine sleeps, so a clock that
+// went on meanwhile looks as if it had been set.
 func elapsed(from, to time.Time) time.Duration { return to.Sub(from) }
 
 // jump is how far the clock was set since the last record; negative: back.
@@ -50,8 +51,9 @@ type reading struct {
 	run  time.Time     // what the time would be if the clock had not been set back since it was followed last
 }
 
-// read returns the time of a record that is written when the clock says raw, behind
-// one with the time last.
+// read returns the time of a record that is written when the clock says raw, after one
+// with the time last. It never returns a time before last: readers search trails by
+// bisection.
 func (c *clock) read(raw, last time.Time) reading {
 	now := raw.UTC().Round(0)
 	// A clock that was set forward may have come up with the times.
@@ -76,7 +78,9 @@ func (c *clock) read(raw, last time.Time) reading {
 // follow notes that a record was written.
 func (c *clock) follow(raw time.Time, r reading) { c.raw, c.skew, c.run = raw, r.skew, r.run }
 
-// note returns the record that says that the clock was set; nil if it was not.
+// note returns the record that says that the clock was set, nil if it was not. The
+// record comes before the one that shows the new time, so that a reader meets the
+// explanation first.
 func (c *clock) note(raw, last time.Time) *Record {
 	skew := c.read(raw, last).skew
 	by := c.jump(raw)

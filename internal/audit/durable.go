@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Durability says when a record is on the disk. In any case it survives the end
-// of the server process; it can only be lost if the machine fails.
+// Durability says when a record is on the disk. A record always survives the end of the
+// server process, because the kernel has it; Durability decides what a failure of the
+// machine can take.
 type Durability int
 
 const (
@@ -21,7 +22,7 @@ const (
 	Strict
 )
 
-// ParseDurability parses a setting: "interval" or "strict".
+// ParseDurability parses a setting: "interval" or "strict". The error names both.
 func ParseDurability(s string) (Durability, error) {
 	switch s {
 	case "interval":
@@ -37,8 +38,8 @@ func ParseDurability(s string) (Durability, error) {
 // healthy disk.
 const syncInterval = 80 * time.Millisecond
 
-// syncLoop syncs shortly after each write, writes checkpoints when they are
-// due, and retries after failures. Close ends it and waits for it.
+// syncLoop syncs shortly after each write, writes checkpoints when they are due, and
+// tries again after a failure. It runs until Close, which waits for it.
 func (t *Trail) syncLoop() {
 	defer close(t.done)
 	// Not at once: the file system would let the rest of the server's start wait.
@@ -76,9 +77,9 @@ func (t *Trail) syncLoop() {
 	}
 }
 
-// syncAndSign syncs what was written before it was called, and then signs a checkpoint
-// if one is due. Only what is on the disk is signed, so after a failure of the
-// machine no checkpoint covers more than there is.
+// syncAndSign syncs what was written before the call, and then signs a checkpoint if
+// one is due. The order matters: only what is on the disk is signed, so after a failure
+// of the machine no checkpoint covers more records than there are.
 func (t *Trail) syncAndSign(end string) error {
 	t.signing.Lock()
 	defer t.signing.Unlock()
@@ -99,8 +100,8 @@ func (t *Trail) syncAndSign(end string) error {
 	return err
 }
 
-// flush syncs at least the given number of records. Of concurrent callers, one
-// syncs for the others.
+// flush returns when at least the given number of records is on the disk. Of concurrent
+// callers one syncs, and the others wait for it: many commands share one fdatasync.
 func (t *Trail) flush(records uint64) error {
 	t.commit.Lock()
 	defer t.commit.Unlock()
@@ -140,6 +141,7 @@ func (t *Trail) syncOrBegin() (records uint64, err error) {
 	return t.sync()
 }
 
+// syncBeginning syncs the public key and the first checkpoint.
 func (t *Trail) syncBeginning() error {
 	if err := syncFile(t.keyFile); err != nil {
 		return err
@@ -154,8 +156,10 @@ type segmentEnd struct {
 	at   treeHead
 }
 
-// sync syncs what was written before it was called, and returns the number of
-// records that are on the disk. Records may be appended meanwhile.
+// sync syncs what was written before the call and returns the number of records that
+// are on the disk. Records may be appended meanwhile, so it holds t.mu only before and
+// after the sync. A full segment becomes read-only once it is on the disk, and its end
+// is signed next.
 func (t *Trail) sync() (records uint64, err error) {
 	t.mu.Lock()
 	full, current, records := t.retired, t.file, t.seq
@@ -183,8 +187,9 @@ func (t *Trail) sync() (records uint64, err error) {
 	return records, nil
 }
 
-// Close syncs the trail, signs its end and closes it. Later calls of Append
-// return [ErrClosed]; a second Close does nothing.
+// Close syncs the trail, signs its end and closes its files. Append returns [ErrClosed]
+// afterwards. A second Close does nothing. After an error, the end of the trail may be
+// unsigned.
 func (t *Trail) Close() error {
 	t.mu.Lock()
 	if t.closed {

@@ -48,10 +48,11 @@ func printable(text []byte) bool {
 	return true
 }
 
-// AppendPrintable appends JSON text to out and replaces every rune that does
-// not print by \uXXXX, as in records. In JSON, such runes occur only in
-// strings, where the escape means the same. A line of a trail stays unchanged.
-// Bytes that are not UTF-8, which JSON cannot contain, become \ufffd.
+// AppendPrintable appends JSON text to out and replaces every rune that does not print
+// by \uXXXX, as records have it: a line of a trail must not be able to drive the
+// terminal that shows it. In JSON such runes occur only in strings, where the escape
+// means the same. A line of a trail stays unchanged. Bytes that are not UTF-8, which
+// JSON cannot contain, become \ufffd.
 func AppendPrintable(out, text []byte) []byte {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])

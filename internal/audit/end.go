@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// The end of a trail is signed, or the trail is open: that of a server that runs,
-// or that was killed. So that a verifier need not take the one for the other,
+// A trail without a signed end is that of a server that runs or was killed. These rules
+// keep an attacker from making a closed trail look like one:
 //
-//   - the last record of a server comes behind a checkpoint with "end closing", and
-//     nothing else does: a server that dies between its last record and the
-//     checkpoint that closes the trail leaves that, and nothing but that;
-//   - no record comes behind a checkpoint with "end closed";
-//   - no record is further in time than maxUncovered from the first one that no
-//     checkpoint on the disk covers. What is cut off a trail together with its
-//     checkpoints can be replaced by as much, and no more.
+//   - only the last record of a server follows a checkpoint with "end closing". A server
+//     that dies before it writes the checkpoint that closes the trail leaves exactly
+//     that;
+//   - no record follows a checkpoint with "end closed";
+//   - no record is later than maxUncovered after the first record that no checkpoint on
+//     the disk covers. So an attacker who cuts off records together with their
+//     checkpoints can replace them by at most so much time of forged ones.
 
 const (
-	// maxUncovered is how long the trail takes records while one has no checkpoint on the
-	// disk.
+	// maxUncovered is how long the trail accepts records while one is not covered by a
+	// checkpoint on the disk.
 	maxUncovered = 25 * time.Second
-	// maxUncoveredSeen is what a verifier lets pass.
+	// maxUncoveredSeen is the longest such time that a verifier accepts.
 	maxUncoveredSeen = 30 * time.Second
 	// checkpointWait is how long a record waits for the checkpoint that is due before it.
 	checkpointWait = 5 * time.Second
@@ -30,7 +30,9 @@ const (
 // ErrEnding is returned by Append for a record behind the last one.
 var ErrEnding = errors.New("the server has written its last record, or is about to")
 
-// beginEnd signs what there is before the last record is written.
+// beginEnd signs a checkpoint with "end closing" before the last record is written, and
+// refuses other records from then on. So a verifier knows that only that record may
+// follow.
 func (t *Trail) beginEnd() error {
 	t.mu.Lock()
 	t.ending = true
@@ -48,8 +50,10 @@ func (t *Trail) beginEnd() error {
 	return nil
 }
 
-// overdue reports whether a record must not be written, when the clock says raw,
-// before a checkpoint is on the disk. The caller holds t.mu.
+// overdue reports whether a checkpoint must be on the disk before a record may be
+// written when the clock says raw. Without this limit, an attacker could cut off a
+// trail together with its checkpoints and continue it for as long as he likes. The
+// caller holds t.mu.
 func (t *Trail) overdue(raw time.Time) bool {
 	return !t.uncovered.IsZero() && !t.closed && t.clock.read(raw, t.last).at.Sub(t.uncovered) > maxUncovered
 }
@@ -60,8 +64,9 @@ type checkpointWrite struct {
 	err  error // when it is done
 }
 
-// writeOverdue writes the checkpoint that is overdue, and makes it durable: one for all
-// records that wait for it. It waits for a disk that hangs, but not for long.
+// writeOverdue writes the overdue checkpoint and makes it durable, once for all records
+// that wait for it. It waits at most checkpointWait for a disk that hangs; then the
+// record fails, and its command does not run.
 func (t *Trail) writeOverdue() error {
 	t.mu.Lock()
 	l := t.overdueWrite
@@ -108,14 +113,16 @@ func (t *Trail) syncAndSignNow() error {
 	return t.syncAndSign("")
 }
 
-// chanMutex is a lock that may be waited for as long as a disk hangs, with a limit.
+// chanMutex is a mutex made of a channel, for a lock that its holder may keep as long as a
+// disk hangs.
 type chanMutex chan struct{}
 
+// Lock and Unlock are those of [sync.Locker].
 func (c chanMutex) Lock()   { c <- struct{}{} }
 func (c chanMutex) Unlock() { <-c }
 
-// noteCovered notes that checkpoints on the disk cover p, whose last record was written
-// at the given time. The caller holds t.mu.
+// noteCovered records that checkpoints on the disk cover p, whose last record was
+// written at the given time. The caller holds t.mu.
 func (t *Trail) noteCovered(p treeHead, at time.Time) {
 	t.uncovered = time.Time{}
 	if t.seq > p.size {

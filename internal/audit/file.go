@@ -27,7 +27,10 @@ const FirstSegment = "000001.jsonl"
 // segmentFile returns the name of the n-th file of a trail.
 func segmentFile(n int) string { return fmt.Sprintf("%06d.jsonl", n) }
 
-// makeTrail makes the directory of a trail that starts at the given time.
+// makeTrail makes the directory of a trail that starts at the given time. The name
+// holds the start, so that names sort by it, the process id, by which other servers see
+// whether this one lives, and random digits, because two trails may start in one
+// second.
 func makeTrail(dir string, start time.Time) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -61,8 +64,9 @@ func openFile(path string) (file, error) {
 // errGone: removing the file removed the records in it.
 var errGone = errors.New("the file of the trail was removed or replaced")
 
-// Sync fails if the file is no longer at its path, because a record that no
-// reader can find is lost.
+// Sync syncs the file, and on the first call also its directory entries. It fails if
+// the file is no longer at its path: someone removed or replaced it, no reader can find
+// its records, and a command whose record is lost must not run.
 func (s *segment) Sync() error {
 	if err := syncFile(s.File); err != nil {
 		return err

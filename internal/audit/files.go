@@ -8,20 +8,19 @@ import (
 	"path/filepath"
 )
 
-// Files is a place where trails lie. The zero Files is this machine's file
-// system. A place elsewhere (the copies of package ship) lets the same code
-// verify and read what lies there, so that it cannot say anything else of a
-// copy than of a file.
+// Files says where trails are. The zero Files is the file system of this machine. A
+// store elsewhere, such as the copies of internal/fleet/replicate, is read and verified
+// by the same code, so a copy cannot verify differently from the original.
 //
-// A file of a trail that was archived is found in its archive, and read as if it
-// lay in its trail.
+// Files finds the files of an archived trail in its archive, and reads them as if they
+// were still in the trail.
 type Files struct {
 	// In holds the trails; nil: the machine's file system, with its paths. In
 	// another place paths are those of [fs.FS], and its regular files implement
 	// [io.ReaderAt].
 	In fs.FS
 	// Archives are directories to which archives were moved. They are looked into
-	// before those that the statements of a trail name.
+	// before those that the retention notes of a trail name.
 	Archives []string
 }
 
@@ -31,8 +30,8 @@ type File interface {
 	io.ReaderAt
 }
 
-// Open opens a file for reading. What is no regular file is an error, and is not
-// waited for.
+// Open opens a file for reading. A pipe, a socket, a device or a directory is an error
+// at once; Open never waits for one. The caller closes the file.
 func (f Files) Open(path string) (File, error) {
 	file, err := f.open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +95,7 @@ func (f Files) ReadDir(path string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(f.In, filepath.ToSlash(path))
 }
 
-// ReadFile reads a whole file, as a recording.
+// ReadFile reads a whole file, such as a recording, into memory.
 func (f Files) ReadFile(path string) ([]byte, error) {
 	data, err := f.readFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +109,8 @@ func (f Files) ReadFile(path string) ([]byte, error) {
 	return io.ReadAll(file)
 }
 
-// readText reads a file of keys, checkpoints or statements.
+// readText reads a file of keys, checkpoints or retention notes, with the bound of
+// [readText].
 func (f Files) readText(path string) ([]byte, error) {
 	file, err := f.Open(path)
 	if err != nil {
@@ -129,8 +129,8 @@ func (f Files) readFile(path string) ([]byte, error) {
 	return io.ReadAll(file)
 }
 
-// whole returns a path whose last two names say which trail it is, also for
-// ".".
+// whole returns a path whose last two elements name the directory of trails and the
+// trail, also for ".": keys are looked for beside a trail.
 func (f Files) whole(path string) (string, error) {
 	if f.In != nil {
 		return path, nil

@@ -6,9 +6,10 @@ import (
 	"tipstaff/internal/redact"
 )
 
-// hide hides the secrets in every text of r that a caller sends, or that may quote
-// one: also in names, identifiers and paths, where secrets have no business, but are
-// put by mistake. It does not modify what r points to.
+// hide hides the secrets in every text of r that a caller sends, or that may quote one,
+// names, identifiers and paths included: secrets do not belong there, but callers put
+// them there by mistake. It replaces slices and pointers and does not modify what they
+// point to.
 func (r *Record) hide(by *redact.Redactor) {
 	r.What.Argv = by.Argv(r.What.Argv)
 	for _, s := range r.texts() {
@@ -44,7 +45,7 @@ func (r *Record) hide(by *redact.Redactor) {
 	}
 }
 
-// texts are the single texts of r in which there may be secrets.
+// texts returns the single texts of r that may hold secrets.
 func (r *Record) texts() []*string {
 	return []*string{
 		&r.Who.Principal, &r.Who.Client, &r.Who.Agent, &r.Who.Task, &r.Who.Call, &r.Who.Gateway, &r.Trace.Traceparent,

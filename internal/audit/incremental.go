@@ -11,13 +11,14 @@ import (
 	"time"
 )
 
-// IncrementalVerifier verifies one trail while a server writes it. It remembers how far it
-// came, and each [IncrementalVerifier.Advance] reads only what no checkpoint covered before.
-// A trail whose earlier part no longer looks as it did is read again from the
-// beginning. Bytes that were changed without a trace in size or time of a file
-// are found only when everything is read again; see [IncrementalVerifier.Reset].
+// IncrementalVerifier verifies one trail again and again while a server writes it. It
+// remembers the last record that a checkpoint covers, and each
+// [IncrementalVerifier.Advance] reads only what comes after it. If the earlier part no
+// longer looks as it did, it starts again from the beginning. It looks at sizes, times
+// and identities of files only: a change that leaves these as they were is found when
+// everything is read again, see [IncrementalVerifier.Reset].
 //
-// It is for one goroutine.
+// Its methods are for one goroutine at a time.
 type IncrementalVerifier struct {
 	in     Files
 	path   string
@@ -53,13 +54,14 @@ type Progress struct {
 	At    time.Time
 }
 
-// NewIncrementalVerifier returns a verifier of the trail in a directory. Public is the public
-// key, as in [VerifyOptions].
+// NewIncrementalVerifier returns a verifier of the trail in a directory. public is the
+// public key, as in [VerifyOptions]. It reads nothing before the first
+// [IncrementalVerifier.Advance].
 func NewIncrementalVerifier(trail, public string) *IncrementalVerifier {
 	return Files{}.IncrementalVerifier(trail, public)
 }
 
-// IncrementalVerifier is [NewIncrementalVerifier] for another place.
+// IncrementalVerifier is [NewIncrementalVerifier] for trails in f.
 func (f Files) IncrementalVerifier(trail, public string) *IncrementalVerifier {
 	return &IncrementalVerifier{in: f, path: trail, public: public}
 }
@@ -69,8 +71,10 @@ func (g *IncrementalVerifier) Reset() {
 	*g = IncrementalVerifier{in: g.in, path: g.path, public: g.public}
 }
 
-// Advance reads what was added. When ctx is done it ends early, and the next
-// Advance goes on where it was.
+// Advance verifies what was added since the last call. When ctx is done it returns
+// early, and the next Advance continues there; each call makes some progress, so that a
+// short deadline cannot stop the verification forever. An error means that something
+// could not be read. A fault of the trail is in the Report.
 func (g *IncrementalVerifier) Advance(ctx context.Context) (Progress, error) {
 	p, err := g.advance(ctx)
 	if err != nil {
@@ -79,6 +83,10 @@ func (g *IncrementalVerifier) Advance(ctx context.Context) (Progress, error) {
 	return p, nil
 }
 
+// advance lists the segments after it has read the checkpoints, so that every record
+// that a checkpoint covers is in a segment of the list. It keeps a resume point after
+// each record that a checkpoint covers, and in a trail without checkpoints after each
+// batch.
 func (g *IncrementalVerifier) advance(ctx context.Context) (p Progress, err error) {
 	if g.changed() {
 		g.Reset()
@@ -125,7 +133,7 @@ func (g *IncrementalVerifier) advance(ctx context.Context) (p Progress, err erro
 	return Progress{Report: c.report, Whole: !interrupted, Began: g.began, At: at}, nil
 }
 
-// read checks the segments from a place on.
+// read checks the segments from a place on; the zero Fault is the beginning.
 func (c *checker) read(segments []string, from Fault) error {
 	if done, err := c.checkNotes(); done || err != nil {
 		return err
@@ -151,7 +159,8 @@ func (c *checker) read(segments []string, from Fault) error {
 	return nil
 }
 
-// clone returns a copy that what c does later does not change.
+// clone returns a copy that later calls of c do not change: it copies the tree, whose
+// roots are shared otherwise.
 func (c *checker) clone() checker {
 	out := *c
 	out.covered, out.batched = nil, nil
@@ -163,8 +172,10 @@ func (c *checker) clone() checker {
 	return out
 }
 
-// resume returns the checker as it was at the place that was reached, with the
-// checkpoints that were written since, and where to go on.
+// resume returns the checker as it was at the last resume point, with the checkpoints
+// that were written since, and the place to continue at. The keys and retention notes
+// are read again each time, because a key may have been rotated and records may have
+// been archived meanwhile.
 func (g *IncrementalVerifier) resume() (*checker, Fault, error) {
 	if g.interrupted.next.File != "" {
 		c := g.interrupted.checker.clone()
@@ -194,7 +205,8 @@ func (g *IncrementalVerifier) resume() (*checker, Fault, error) {
 }
 
 // addNewCheckpoints gives the verifier the checkpoints that were written since. ok is
-// false if they are not what a server writes after those that were read.
+// false if they do not continue those that were read before; then the trail was
+// changed, and must be read again from the beginning.
 func (g *IncrementalVerifier) addNewCheckpoints(w *checkpointVerifier, trusted trust) (ok bool, err error) {
 	if w == nil {
 		return true, nil
@@ -240,7 +252,8 @@ func noteBytes(notes [][]byte) (n int64) {
 	return n
 }
 
-// remember keeps what the files that were read are like.
+// remember keeps how the files look that were read. If one cannot be looked at, the
+// next Advance reads everything again.
 func (g *IncrementalVerifier) remember(segments []string) {
 	g.files = g.files[:0]
 	for _, path := range segments {
@@ -256,8 +269,9 @@ func (g *IncrementalVerifier) remember(segments []string) {
 	}
 }
 
-// changed reports whether what was read is no longer what it was, as far as the
-// files themselves tell.
+// changed reports whether the files that were read no longer look as they did, by
+// identity, size and time. A segment before the last one never changes, the last one
+// only grows, and so does the file of checkpoints.
 func (g *IncrementalVerifier) changed() bool {
 	if g.trusted.next.File == "" {
 		return false

@@ -8,7 +8,9 @@ import (
 	"time"
 )
 
-// Inventory is what lies here of one trail.
+// Inventory is what the directory of one trail holds, as its files say it themselves.
+// Nothing of it is verified: it is good enough to plan what to archive or retire, and
+// the [Keeper] verifies what it acts on.
 type Inventory struct {
 	Trail    string
 	Segments []StoredFile
@@ -22,19 +24,21 @@ type Inventory struct {
 	Bytes                    int64        // on the disk, without recordings
 }
 
-// StoredFile is one file.
+// StoredFile is one file of an [Inventory].
 type StoredFile struct {
 	Name  string // below the trail's directory, with /
 	Bytes int64  // on the disk
 	Last  time.Time
 }
 
-// silence is how long a trail must be silent that has no end, after its server has
-// died: a server of an earlier version does not say that it lives.
+// silence is how long nothing must have been written to a trail without an end before
+// it counts as that of a dead server: a server of an earlier version does not lock its
+// file of checkpoints.
 const silence = time.Hour
 
-// Inventories lists the trails of a directory, the oldest first, by what their files say of
-// themselves: a plan can be made with it, and no proof.
+// Inventories lists the trails of a directory, the oldest first. It reads the
+// beginnings and ends of files only, and checks no signature. now decides which trails
+// without an end are silent for so long that their server must have died.
 func Inventories(dir string, now time.Time) (list []Inventory, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -52,6 +56,10 @@ func Inventories(dir string, now time.Time) (list []Inventory, err error) {
 	return list, nil
 }
 
+// inventoryOf describes one trail. It leaves out files that a retention note speaks of:
+// what of them is still there is about to be removed. A trail has ended if its last
+// checkpoint or a retention note says so, or if it is silent and no living process
+// claims it.
 func inventoryOf(path string, now time.Time) (s Inventory, err error) {
 	s = Inventory{Trail: filepath.Base(path)}
 	r, err := Files{}.retention(path, nil)
@@ -115,7 +123,7 @@ const block = 4 << 10
 
 func onDiskBytes(info fs.FileInfo) int64 { return (info.Size() + block - 1) / block * block }
 
-// treeBytes is what a directory takes.
+// treeBytes returns the size of all files in a directory and below it.
 func treeBytes(path string) (n int64) {
 	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
@@ -145,7 +153,8 @@ func tailOf(path string, n int64) []byte {
 	return tail[:got]
 }
 
-// lastTime is the time of the last record of a segment, or of its last change.
+// lastTime returns the time of the last record of a segment, or of its last change if
+// no line of its end can be read.
 func lastTime(path string, info fs.FileInfo) time.Time {
 	tail := tailOf(path, 2*MaxLine)
 	for end := len(tail); end > 0; {
@@ -158,7 +167,8 @@ func lastTime(path string, info fs.FileInfo) time.Time {
 	return info.ModTime()
 }
 
-// isClosed reports whether the last checkpoint says that it is the last.
+// isClosed reports whether the last checkpoint of a file closes the trail. It does not
+// check the signature.
 func isClosed(marks string) bool {
 	notes, torn := splitNotes(tailNotes(marks))
 	if torn || len(notes) == 0 {
@@ -177,7 +187,7 @@ func tailNotes(marks string) []byte {
 	return nil
 }
 
-// silent reports whether nothing was written to a trail for a while.
+// silent reports whether nothing was written to a trail for [silence].
 func silent(path string, now time.Time) bool {
 	entries, err := os.ReadDir(path)
 	if err != nil {

@@ -14,12 +14,14 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Keeper archives and retires the trails of one directory. There is one at a time for a
-// directory, in all processes. It is for one goroutine.
+// Keeper archives and retires the trails of one directory. A lock makes sure that there
+// is only one for a directory in all processes. Its methods are for one goroutine at a
+// time.
 //
-// Each of its methods first writes a statement and waits until that is on the disk, and
-// then removes what the statement is about. So a trail verifies at every moment, also
-// if the machine fails in between; [Keeper.Mend] removes what was left.
+// Each method first signs a retention note and waits until it is on the disk, and then
+// removes what the note is about. So a trail verifies at every moment, also after a
+// failure of the machine in between; [Keeper.Mend] removes what an interrupted call
+// left.
 type Keeper struct {
 	dir       string
 	by        string
@@ -27,13 +29,14 @@ type Keeper struct {
 	key       *Key
 	trust     trust
 	lock      io.Closer
-	noteFiles map[string]*noteFile // by file of statements
+	noteFiles map[string]*noteFile // by file of retention notes
 	claims    claims
 }
 
-// noteFile is the state of a file of statements, which nothing but the Keeper writes.
+// noteFile is the state of one file of retention notes. Only the Keeper writes such
+// files.
 type noteFile struct {
-	n      uint64 // statements
+	n      uint64 // retention notes
 	good   int64
 	last   string              // hash of the last one
 	trails map[string][32]byte // of those about whole trails: their roots
@@ -46,8 +49,9 @@ var ErrBusy = errors.New("another process archives or retires trails here just n
 // lockFile is locked by a Keeper.
 const lockFile = ".keeper"
 
-// NewKeeper returns the Keeper of a directory of trails. by says for people who acts.
-// The caller closes it.
+// NewKeeper returns the Keeper of a directory of trails. by names for people who acts,
+// now is the clock. The error is [ErrBusy] if another process has the lock, and wraps a
+// [*KeyFault] if the key of the trails cannot be trusted. The caller closes the Keeper.
 func NewKeeper(dir, by string, now func() time.Time) (*Keeper, error) {
 	k := &Keeper{dir: dir, by: by, now: now, noteFiles: map[string]*noteFile{}}
 	var err error
@@ -63,10 +67,10 @@ func NewKeeper(dir, by string, now func() time.Time) (*Keeper, error) {
 	return k, nil
 }
 
-// Close lets other processes have their turn.
+// Close releases the lock.
 func (k *Keeper) Close() { _ = k.lock.Close() }
 
-// LastSweep returns when a Keeper was last at work in a directory; zero: never.
+// LastSweep returns when a Keeper last took the lock of a directory; zero: never.
 func LastSweep(dir string) time.Time {
 	info, err := os.Stat(filepath.Join(dir, lockFile))
 	if err != nil {
@@ -85,7 +89,9 @@ func (k *Keeper) open(trail string) (TrailFiles, error) {
 	return TrailFiles{Path: path, Segments: segments}, err
 }
 
-// newNote begins a statement about a trail.
+// newNote begins a retention note about a trail. It fails if the key of the trail did
+// not lead to the key in use: verifiers would not believe a note that the present key
+// signs.
 func (k *Keeper) newNote(t TrailFiles, act Act) (RetentionNote, error) {
 	s := RetentionNote{Trail: filepath.Base(t.Path), Act: act, By: k.by, Time: k.now()}
 	key, err := ReadRegular(filepath.Join(t.Path, trailKeyFile))
@@ -99,7 +105,8 @@ func (k *Keeper) newNote(t TrailFiles, act Act) (RetentionNote, error) {
 	return s, nil
 }
 
-// cover makes s a statement about the records behind before, up to a verified prefix.
+// cover fills in that s is about the records after before, up to a verified prefix,
+// with the state from which a verifier continues behind them.
 func (s *RetentionNote) cover(before *checker, m verifiedPrefix) {
 	s.From, s.Through = before.expected(), m.report.Records
 	s.tree, s.Root, s.chain = m.tree, m.tree.root(), m.chain
@@ -109,7 +116,9 @@ func (s *RetentionNote) cover(before *checker, m verifiedPrefix) {
 	}
 }
 
-// noteFile reads a file of statements, once.
+// noteFile returns the state of a file of retention notes, and reads the file on the
+// first call. It fails for a file that it cannot believe: a note must never be appended
+// to a forged one.
 func (k *Keeper) noteFile(path string) (*noteFile, error) {
 	if s := k.noteFiles[path]; s != nil {
 		return s, nil
@@ -132,8 +141,9 @@ func (k *Keeper) noteFile(path string) (*noteFile, error) {
 	return s, nil
 }
 
-// writeNote signs a statement and appends it to a file of statements. When it returns, the
-// statement is on the disk.
+// writeNote numbers and signs a retention note and appends it to a file. When it
+// returns nil, the note is on the disk. It parses the note before it writes it: a note
+// that no verifier would believe must not remove anything.
 func (k *Keeper) writeNote(path string, s *RetentionNote) error {
 	before, err := k.noteFile(path)
 	if err != nil {
@@ -160,7 +170,8 @@ func (k *Keeper) writeNote(path string, s *RetentionNote) error {
 	return nil
 }
 
-// appendAt writes text behind what is good of a file; what a crash has torn goes.
+// appendAt writes text at the end of the valid part of a file, over whatever a crash
+// has left behind it, and syncs the file.
 func appendAt(path string, good int64, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -173,7 +184,8 @@ func appendAt(path string, good int64, text []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// writeNotes is writeNote for a statement that may be about more files than one may have.
+// writeNotes is writeNote for a note with more files than one note may have; it writes
+// several.
 func (k *Keeper) writeNotes(path string, s *RetentionNote) error {
 	for len(s.Files) > maxNoteFiles {
 		some := RetentionNote{Trail: s.Trail, Act: s.Act, Key: s.Key, By: s.By, Time: s.Time, To: s.To, Files: s.Files[:maxNoteFiles]}

@@ -29,6 +29,7 @@ func lockKeeper(path string) (io.Closer, error) {
 	return keeperFile{f}, nil
 }
 
+// keeperFile is the lock: a file that exists as long as the Keeper has it.
 type keeperFile struct{ *os.File }
 
 // Close removes the file.

@@ -16,7 +16,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Key signs checkpoints: Ed25519, as specified for C2SP's signed notes.
+// Key signs checkpoints, with Ed25519 as specified for C2SP signed notes. It may be
+// used by several goroutines.
 type Key struct {
 	// Public is the public part, "tipstaff-audit+1a2b3c4d+…". A verifier needs
 	// it, and should keep it where the server cannot change it.
@@ -38,14 +39,14 @@ const (
 	trailKeyFile  = "key.pub" // in each trail: the public key that signs it
 )
 
-// WarmUp computes the curve's table that the first key of a process needs. It
-// takes about a millisecond; a server that starts can do that concurrently.
-// Otherwise, [LoadKey] does it. WarmUp may be called at any time.
+// WarmUp computes a table that the first use of Ed25519 in a process needs, which takes
+// about a millisecond. A server that starts calls it concurrently with other work;
+// otherwise [LoadKey] pays for it. WarmUp may be called at any time.
 func WarmUp() { ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
 
 // LoadKey reads the key that signs the trails in dir, or makes the first one: the
-// private part with mode 0400, and the public part beside it. Servers that start at
-// the same time get the same key. A key that cannot be relied upon, or is gone, is a
+// private part with mode 0400, and the public part beside it. Servers that start at the
+// same time get the same key. If the key cannot be trusted, or was lost, the error is a
 // [*KeyFault].
 func LoadKey(dir string) (*Key, error) {
 	k, err := loadKey(filepath.Join(dir, keysDir))
@@ -55,9 +56,9 @@ func LoadKey(dir string) (*Key, error) {
 	return k, nil
 }
 
-// PublicKey reads the public part of the key that signs the trails in dir. It
-// returns "" if no server has made one yet, and the error that a server would start
-// with.
+// PublicKey reads the public part of the key that signs the trails in dir. It returns
+// "" if no server has made a key yet. It changes nothing, and fails with the error with
+// which a server would fail to start.
 func PublicKey(dir string) (string, error) {
 	dir = filepath.Join(dir, keysDir)
 	k, err := presentKey(dir)
@@ -73,6 +74,10 @@ func PublicKey(dir string) (string, error) {
 	return k.Public, nil
 }
 
+// loadKey makes the key by a hard link, which fails if the name exists: of several
+// servers that start at once exactly one makes the key, and the others read it. An
+// empty file is what a failure of the machine left of a key that has signed nothing, so
+// it is replaced.
 func loadKey(dir string) (*Key, error) {
 	k, err := presentKey(dir)
 	if err != nil {
@@ -104,9 +109,9 @@ func loadKey(dir string) (*Key, error) {
 }
 
 // persist syncs a key that was just made. It runs in the background and before the
-// first sync of the trail, because the start of a server would otherwise wait for
-// four syncs. If the machine
-// fails before, the remains are recognized as no key (see readKey).
+// first sync of the trail, because otherwise the start of a server would wait for four
+// syncs. If the machine fails before that, the remains are recognized as no key (see
+// readKey).
 func (k *Key) persist() {
 	dir := filepath.Dir(k.Path)
 	for _, path := range []string{k.Path, filepath.Join(dir, publicFile)} {
@@ -155,10 +160,10 @@ func writePublic(dir, public string) error {
 	return atomicfile.Replace(filepath.Join(dir, publicFile), strings.NewReader(public+"\n"), ofKeys)
 }
 
-// RotateKey makes a new key for the trails in dir. The old and the new key sign
-// that the new one follows the old one, so a verifier that trusts either can
-// trust both. Then the old private part is removed. Running servers keep their
-// key, which signs their trails to the end.
+// RotateKey makes a new key for the trails in dir. Both keys sign that the new one
+// follows the old one, so a verifier that trusts either of them trusts both. Then the
+// old private part is removed. Running servers keep the key that they have loaded,
+// which signs their trails to the end. now is the time that the rotation bears.
 func RotateKey(dir string, now time.Time) (*Key, error) {
 	dir = filepath.Join(dir, keysDir)
 	old, err := readKey(filepath.Join(dir, privateFile))

@@ -21,8 +21,10 @@ type KeyFault struct {
 	Err  error  // what it comes from; nil: nothing else
 }
 
+// Error says what is wrong and what to do about it.
 func (f *KeyFault) Error() string { return f.What + "; " + f.Mend }
 
+// Unwrap returns the cause, nil if there is none.
 func (f *KeyFault) Unwrap() error { return f.Err }
 
 // MendKey makes another key.
@@ -31,8 +33,10 @@ const MendKey = `make another key with: tipstaff audit key --new --because "what
 // errNoKey: the machine failed before the key was on the disk.
 var errNoKey = errors.New("the file of the key is empty")
 
-// readKey reads the file of the private key, which nobody but this user may have
-// read.
+// readKey reads the file of the private key. It refuses a file that other users can
+// read or change, or that belongs to another user: such a key may be known to them, and
+// its signatures prove nothing. The checks look at the open descriptor, so the file
+// cannot be exchanged in between.
 func readKey(path string) (*Key, error) {
 	f, err := OpenRegular(path)
 	if errors.Is(err, errIrregular) {
@@ -78,7 +82,9 @@ func parseKey(path string, data []byte) (*Key, error) {
 }
 
 // presentKey returns the key of a directory of keys; nil if none was made yet. It
-// changes nothing.
+// changes nothing. A missing key is only believed to be the first one if nothing shows
+// that there was a key before: else whoever removes the file would make the server sign
+// with a fresh key without a word.
 func presentKey(dir string) (*Key, error) {
 	for _, d := range []string{filepath.Dir(dir), dir} {
 		if err := checkKeyDirectory(d); err != nil {
@@ -106,7 +112,8 @@ func presentKey(dir string) (*Key, error) {
 
 func isLost(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoKey) }
 
-// signOfKey returns what shows that there was a key already; "" if nothing does.
+// signOfKey returns what shows that there was a key before, for the error; "" if
+// nothing does.
 func signOfKey(dir string) string {
 	filled := func(path string) bool {
 		info, err := os.Lstat(path)
@@ -150,9 +157,9 @@ func checkKeyDirectory(dir string) error {
 	return nil
 }
 
-// Exposed says which other users can put another directory in the place of a directory
-// of trails, because they can change the one above it; "" if none can. No start is
-// refused for that: volumes of containers have such modes.
+// Exposed says which other users can exchange the directory of trails, because they can
+// change the directory above it; "" if none can. It is a warning only: volumes of
+// containers commonly have such modes, and a server must start with them.
 func Exposed(dir string) string {
 	above := filepath.Dir(dir)
 	info, err := os.Stat(above)
@@ -190,6 +197,9 @@ func samePublic(dir string, k *Key) error {
 	return nil
 }
 
+// comparePublic compares the public key beside the private one with it. errStale is the
+// error for one that is missing, or that a rotation was about to replace. Any other
+// difference means that someone has replaced one of the two, and is a [*KeyFault].
 func comparePublic(dir string, k *Key) error {
 	path := filepath.Join(dir, publicFile)
 	data, err := ReadRegular(path)

@@ -7,14 +7,15 @@ import "tipstaff"
 type Name string
 
 const (
-	SessionCreated    Name = "terminal:session:created"
-	SessionClosed     Name = "terminal:session:closed"
+	SessionCreated    Name = "terminal:session:created"    // a session was created
+	SessionClosed     Name = "terminal:session:closed"     // a session was closed
 	CommandExecuted   Name = "terminal:command:executed"   // it ran and ended by itself, with any exit code
 	CommandFailed     Name = "terminal:command:failed"     // it could not be started, or was ended
 	SecurityViolation Name = "terminal:security:violation" // refused by policy
 )
 
-// Named returns the name of r, or the one that the trail will give it.
+// Named returns the name of r, or the one that the trail will give it; "" for events
+// that have none.
 func (r *Record) Named() Name {
 	if r.Name != "" {
 		return r.Name

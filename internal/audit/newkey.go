@@ -15,10 +15,11 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// NewKey replaces the key of the trails in dir, whatever has become of the old one,
-// and writes down why. The old key signs that the new one follows it, if it can be
-// read. Otherwise only the new one does: that makes the trails of the old one known
-// to a verifier who believes what lies beside the trails, and to no other.
+// NewKey replaces the key of the trails in dir, whatever has become of the old one, and
+// writes down because as the reason. If the old private key can be read, it signs that
+// the new one follows it. Otherwise only the new key signs: then a verifier that trusts
+// the files beside the trails knows the trails of the lost key, and no other verifier
+// does. now is the time that the statement bears.
 func NewKey(dir, because string, now time.Time) (*Key, error) {
 	fresh, err := replace(filepath.Join(dir, keysDir), because, now)
 	if err != nil {
@@ -27,6 +28,8 @@ func NewKey(dir, because string, now time.Time) (*Key, error) {
 	return fresh, nil
 }
 
+// replace writes the statement about the keys before the new key, so that there is no
+// moment at which a key is in use that nothing explains.
 func replace(dir, because string, now time.Time) (*Key, error) {
 	if because = oneLine(because); because == "" {
 		return nil, errors.New("say why it is replaced")
@@ -58,7 +61,8 @@ func replace(dir, because string, now time.Time) (*Key, error) {
 	return fresh, putKey(dir, statement, private, fresh)
 }
 
-// lostPublic returns the public half of a key that is gone.
+// lostPublic returns the public half of a lost key: from the file beside it, else from
+// the trail that was begun last; "" if there was no key.
 func lostPublic(dir string) string {
 	if data, err := ReadRegular(filepath.Join(dir, publicFile)); err == nil && isKey(strings.TrimSpace(string(data))) {
 		return strings.TrimSpace(string(data))
@@ -89,8 +93,8 @@ func putKey(dir string, statement []byte, private string, fresh *Key) error {
 	return writePublic(dir, fresh.Public)
 }
 
-// addStatement appends to the statements about keys. It begins a line, whatever the
-// file ends with.
+// addStatement appends to the file of statements about keys and syncs it. The statement
+// begins on a line of its own, also behind one that a crash has torn.
 func addStatement(path string, statement []byte) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return &fs.PathError{Op: "open", Path: path, Err: errIrregular}

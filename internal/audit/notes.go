@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// The file of checkpoints may be long, and where it lies elsewhere a whole trail
-// stands behind it. So single checkpoints are looked for where they must be:
-// checkpoints are written in the order of their sizes.
+// A file of checkpoints may be long, and on a remote store each read costs a round trip.
+// So a single checkpoint is searched for by bisection: checkpoints are written in the
+// order of their sizes.
 
 // noteWindow is more than two checkpoints take.
 const noteWindow = 8 << 10
@@ -32,8 +32,8 @@ func (f Files) openNotes(path string) (notesFile, error) {
 	return notesFile{file, info.Size()}, nil
 }
 
-// from returns the whole checkpoints within a window from an offset on, and where
-// the first of them begins; none if there is none.
+// from returns the whole checkpoints in a window that begins at an offset, and where
+// the first of them begins. It returns none if the window holds none.
 func (n notesFile) from(at int64) (notes [][]byte, begins int64, err error) {
 	data := make([]byte, min(noteWindow, n.size-at))
 	if _, err := n.ReadAt(data, at); err != nil && !errors.Is(err, io.EOF) {
@@ -56,7 +56,9 @@ func (n notesFile) from(at int64) (notes [][]byte, begins int64, err error) {
 	return notes, at + int64(skip), nil
 }
 
-// firstNote returns the first checkpoint of at least seq records; nil: there is none.
+// firstNote returns the first checkpoint of at least seq records, nil if there is none.
+// It searches by bisection, because checkpoints are written in the order of their
+// sizes, and checks no signature.
 func (f Files) firstNote(path string, seq uint64) ([]byte, error) {
 	n, err := f.openNotes(path)
 	if err != nil {
@@ -94,7 +96,8 @@ func (f Files) firstNote(path string, seq uint64) ([]byte, error) {
 	return nil, nil
 }
 
-// lastNote returns the last whole checkpoint; nil: there is none.
+// lastNote returns the last whole checkpoint, nil if there is none. It reads from the
+// end and checks no signature.
 func (f Files) lastNote(path string) ([]byte, error) {
 	n, err := f.openNotes(path)
 	if err != nil {

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// Link is what one line says about its place in the chain.
+// Link is how one line is linked into the chain. See the package comment.
 type Link struct {
 	Hash, Prev string
 	// Sound reports that the line is what its hash was made of.
 	Sound bool
 }
 
-// LinkOf reads the link of a line, without its newline.
+// LinkOf reads the link of a line, without its newline. For a line that no trail can
+// contain, the Link is not Sound.
 func LinkOf(line []byte) Link {
 	l, ok := unlink(sha256.New(), line)
 	return Link{Hash: string(l.hash[:]), Prev: string(l.prev[:]), Sound: ok && l.hash == l.actual}
@@ -27,14 +28,14 @@ func (l Link) Follows(before Link) bool { return l.Sound && before.Sound && l.Pr
 // First reports whether the line of l is the first of a trail.
 func (l Link) First() bool { o := origin(); return l.Sound && l.Prev == string(o[:]) }
 
-// Covering returns the first checkpoint of a trail that covers a record, and the
-// key whose signature of it was checked. It does not compare the checkpoint with
-// the records; [IncrementalVerifier] and [Verify] do.
+// Covering returns the first checkpoint of a trail that covers a record, and the key
+// that has signed it. It checks the signature, but not that the records are those that
+// the checkpoint is about; [IncrementalVerifier] and [Verify] do that.
 func Covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
 	return Files{}.Covering(trail, seq)
 }
 
-// Covering is the function [Covering] for another place.
+// Covering is the function [Covering] for trails in f.
 func (f Files) Covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
 	if c, key, err = f.covering(trail, seq); err != nil {
 		return c, key, fmt.Errorf("cannot find a checkpoint that covers record %d: %w", seq, err)
@@ -42,6 +43,8 @@ func (f Files) Covering(trail string, seq uint64) (c Checkpoint, key string, err
 	return c, key, nil
 }
 
+// covering checks the signature with the key that the trail itself names. Whether that
+// key may sign trails is for the caller to decide, which gets the key.
 func (f Files) covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
 	own, err := f.readText(filepath.Join(trail, trailKeyFile))
 	if err != nil {

@@ -68,7 +68,7 @@ func (f Files) statStored(path string) (fs.FileInfo, error) {
 	return file.Stat()
 }
 
-// onDisk is what is known of the file that holds the content.
+// onDisk returns what is known of the file that holds the content, packed or not.
 func onDisk(info fs.FileInfo) fs.FileInfo {
 	if p, ok := info.(packedInfo); ok {
 		return p.FileInfo

@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// A trail that was closed can be made to look like that of a killed server: who
-// can write it takes away its last checkpoints and its server.stop, and then
-// nothing in it says that there was more. So the first checkpoint of a trail says
-// how the trails before it had ended, by lines such as
+// An attacker who can write a closed trail can make it look like that of a killed
+// server: he removes its last checkpoints and its server.stop, and nothing in it says
+// that there was more. So the first checkpoint of each trail says how earlier trails
+// ended, by lines such as
 //
 //	before 20260101T120000Z-4711-c0ffee00 1200 9f86d081… closed
 //	before 20260101T120000Z-4712-deadbeef 77 60303ae2… open
 //
-// These are the number and the hash of the last record, which covers all records
-// before it, the signed ones and those that no checkpoint covers. What happens to
-// a trail before the next server of its directory starts, this does not show.
+// The number and the hash are those of the last record. The hash covers all records
+// before it, also those that no checkpoint covers. These lines do not show what happens
+// to a trail before the next server of its directory starts.
 //
-// Which trails nothing has been said of yet, the directory [openDir] knows: each
-// trail has a file there from its beginning, until a later trail has said how it
-// ended. A start looks at these alone, however many trails there are.
+// The directory [openDir] has a file for each trail whose end no later trail has
+// recorded yet, so a server that starts looks at these trails only, however many others
+// there are.
 
 // predecessor is what a trail says about the end of another one.
 type predecessor struct {
@@ -84,7 +84,8 @@ func openRegister(dir, trail string) error {
 	return err
 }
 
-// registerAll makes that directory, as a whole or not at all.
+// registerAll makes that directory as a whole or not at all, by renaming one that is
+// complete: a server that starts meanwhile must not find half of the trails.
 func registerAll(dir, below, trail string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -118,8 +119,10 @@ func unregister(dir string, trails ...predecessor) {
 	}
 }
 
-// predecessors finds out how trails ended of which nothing has been said yet. It
-// returns nothing about a trail whose server may still write.
+// predecessors finds out how earlier trails ended of which no later trail has said it
+// yet, at most maxPredecessors. It leaves out a trail whose server may still write. It
+// returns nothing rather than an error: a server must start also beside trails that it
+// cannot read.
 func predecessors(dir string, key *Key) (list []predecessor) {
 	entries, err := os.ReadDir(filepath.Join(dir, keysDir, openDir))
 	if err != nil {
@@ -148,7 +151,9 @@ func predecessors(dir string, key *Key) (list []predecessor) {
 	return list
 }
 
-// endOf finds out how a trail ended; hash is "" if that cannot be told.
+// endOf finds out how a trail ended. ended is false if its server may still write to
+// it; hash is "" if nothing can be said about its end. Only a checkpoint of a trusted
+// key counts as a regular end.
 func endOf(trail string, trusted trust) (p predecessor, ended bool) {
 	p.trail = filepath.Base(trail)
 	if _, err := os.Lstat(trail); errors.Is(err, os.ErrNotExist) {
@@ -219,9 +224,9 @@ func lastNote(end []byte) (msg []byte, ok bool) {
 	}
 }
 
-// lastLine returns the last whole line of a trail without its newline; nil if
-// there is none. It syncs the file of a trail that was not closed: what is said
-// of it must be on the disk.
+// lastLine returns the last whole line of a trail without its newline, nil if there is
+// none. It syncs the file of a trail that was not closed: this server signs what it
+// says about that line, so the line must be on the disk.
 func lastLine(trail string, sync bool) ([]byte, error) {
 	segments, _, err := Files{}.list(trail)
 	if err != nil {
@@ -269,9 +274,9 @@ func endOfFile(path string, most int64, sync bool) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, max(info.Size()-most, 0), most))
 }
 
-// mayWrite reports whether the server of a trail may still run, by the process
-// number in its name. Another process may have that number by now; then something
-// is said of the trail when that one has ended, too.
+// mayWrite reports whether the server of a trail may still run, by the process id in
+// the name of the trail. Another process may have that id by now; then the end of the
+// trail is recorded when that process has ended, too.
 func mayWrite(trail string) bool {
 	_, rest, _ := strings.Cut(filepath.Base(trail), "-")
 	number, _, _ := strings.Cut(rest, "-")
@@ -293,8 +298,8 @@ func mayWrite(trail string) bool {
 // firstNote bounds the first checkpoint of a trail.
 const firstNote = 8 << 10
 
-// claims returns what the trails of a place say about each other, by the path of
-// the trail that it is said of. What is not signed by a known key says nothing.
+// claims returns what the given trails say about the ends of each other, by the path of
+// the trail that it is about. A trail that is not signed by a known key says nothing.
 func (f Files) claims(trails []TrailFiles, known map[string]trust) map[string][]predecessor {
 	claims := map[string][]predecessor{}
 	for _, t := range trails {
@@ -312,7 +317,8 @@ func (f Files) claims(trails []TrailFiles, known map[string]trust) map[string][]
 	return claims
 }
 
-// firstOf reads the first checkpoint of a trail.
+// firstOf reads the first checkpoint of a trail, which says how earlier trails ended.
+// It fails unless a trusted key has signed it for this trail.
 func (f Files) firstOf(trail string, trusted trust) (c Checkpoint, err error) {
 	key, err := f.readText(filepath.Join(trail, trailKeyFile))
 	if err != nil {

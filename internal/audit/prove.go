@@ -23,11 +23,12 @@ type Proof struct {
 	Key        string   `json:"key"`    // of the checkpoint's signature; a verifier must know it from elsewhere
 }
 
-// Trails finds the trails in a directory, or the trail that dir itself is,
-// sorted by name, which is the order of their starts.
+// Trails finds the trails in dir and in the directories directly below it, or the one
+// trail that dir is. They are sorted by name, which is the order of their starts. It
+// reads no records.
 func Trails(dir string) ([]TrailFiles, error) { return Files{}.Trails(dir) }
 
-// Trails is the function [Trails] for another place.
+// Trails is the function [Trails] for trails in f.
 func (f Files) Trails(dir string) ([]TrailFiles, error) {
 	trails, err := f.findTrails(dir)
 	if err != nil {
@@ -36,11 +37,12 @@ func (f Files) Trails(dir string) ([]TrailFiles, error) {
 	return trails, nil
 }
 
-// LastCheckpoint returns the newest checkpoint of a trail, as written. Keep it
-// where the owner of the trail cannot write, for [VerifyOptions].Since.
+// LastCheckpoint returns the newest checkpoint of a trail as it is written, without
+// checking it. Keep it where the owner of the trail cannot write, for
+// [VerifyOptions].Since.
 func LastCheckpoint(trail string) ([]byte, error) { return Files{}.LastCheckpoint(trail) }
 
-// LastCheckpoint is the function [LastCheckpoint] for another place.
+// LastCheckpoint is the function [LastCheckpoint] for trails in f.
 func (f Files) LastCheckpoint(trail string) ([]byte, error) {
 	last, err := f.lastNote(filepath.Join(trail, checkpointsFile))
 	if err != nil {
@@ -52,13 +54,15 @@ func (f Files) LastCheckpoint(trail string) ([]byte, error) {
 	return last, nil
 }
 
-// Prove makes the proof of a record by the newest checkpoint, which must cover
-// it. It reads everything that the checkpoint covers, in little memory.
+// Prove makes the proof of a record by the newest checkpoint, which must cover it. It
+// reads everything that the checkpoint covers, in little memory, and fails if the
+// records are not those that the checkpoint is about. When ctx is done it returns its
+// cause.
 func Prove(ctx context.Context, trail string, seq uint64) (Proof, error) {
 	return Files{}.Prove(ctx, trail, seq)
 }
 
-// Prove is the function [Prove] for another place.
+// Prove is the function [Prove] for trails in f.
 func (f Files) Prove(ctx context.Context, trail string, seq uint64) (Proof, error) {
 	p, err := f.prove(ctx, trail, seq)
 	if err != nil {
@@ -69,6 +73,8 @@ func (f Files) Prove(ctx context.Context, trail string, seq uint64) (Proof, erro
 
 var errNotCovered = errors.New("no checkpoint covers it yet; one is due every ten seconds, and when the server ends")
 
+// prove checks its own proof before it returns it: a proof that does not hold would
+// accuse a sound trail.
 func (f Files) prove(ctx context.Context, trail string, seq uint64) (Proof, error) {
 	msg, err := f.LastCheckpoint(trail)
 	if err != nil {
@@ -107,8 +113,8 @@ func (f Files) prove(ctx context.Context, trail string, seq uint64) (Proof, erro
 }
 
 // Check verifies a proof with the public key, which the verifier must know from
-// elsewhere. It returns the checkpoint that covers the record. After an error,
-// nothing is proven; the error says what does not fit.
+// elsewhere: Proof.Key is only a hint. It returns the checkpoint that covers the
+// record. After an error nothing is proven; the error says what does not fit.
 func (p Proof) Check(public string) (Checkpoint, error) {
 	c, err := p.check(public)
 	if err != nil {
@@ -117,6 +123,8 @@ func (p Proof) Check(public string) (Checkpoint, error) {
 	return c, nil
 }
 
+// check compares the number inside of the record with the number of the leaf as well:
+// the tree proves where a line is, and the line itself could claim another place.
 func (p Proof) check(public string) (Checkpoint, error) {
 	known, err := verifiers(public)
 	if err != nil {

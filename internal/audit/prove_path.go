@@ -35,8 +35,9 @@ func pathOf(leaf, from, to uint64) []*span {
 	return append(pathOf(leaf, from+k, to), &span{from: from, to: from + k})
 }
 
-// readProof reads the given number of records of a trail, and returns the one
-// with number seq and its path.
+// readProof reads the given number of records of a trail and returns record seq with
+// the hashes from it to the root. It keeps one subtree root for each step, not the
+// lines.
 func (f Files) readProof(ctx context.Context, trail string, records, seq uint64) (record []byte, steps tlog.RecordProof, err error) {
 	segments, _, err := f.list(trail)
 	if err != nil {
@@ -69,6 +70,9 @@ type prover struct {
 	record        []byte
 }
 
+// read adds the lines of a segment to the subtrees that they belong to. A line without
+// an end, or one that is too long, ends it without an error: that is a fault of the
+// trail, which Verify reports.
 func (p *prover) read(ctx context.Context, segment string) error {
 	f, err := p.in.Open(segment)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 // removes permissions may do so again at once.
 const attempts = 3
 
-// reach calls do. If it fails for lack of permission, reach asks Mend to
-// restore the permissions and tries again.
+// reach calls do, which needs the directory of the trail. A command of the same user
+// may have taken away the permissions of that directory; then reach has Options.Mend
+// restore them and tries again, so that no command can keep its own end off the trail.
 func (t *Trail) reach(do func() error) error {
 	var err error
 	for range attempts {
@@ -27,8 +28,8 @@ func (t *Trail) reach(do func() error) error {
 	return err
 }
 
-// unreachable returns an error that says which directory above a file the
-// server's user cannot enter. It returns errors of another kind unchanged.
+// unreachable returns an error that names the directory above a file that the user of
+// the server cannot enter. It returns errors of another kind unchanged.
 func unreachable(path string, err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err

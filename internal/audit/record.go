@@ -78,7 +78,8 @@ type Record struct {
 	Hash string `json:"hash,omitempty"`
 }
 
-// Who says who asked: what the front established, and the caller's own claims.
+// Who says who asked: what the front end has established about the caller, and what the
+// caller claims.
 type Who struct {
 	Front     string             `json:"front,omitempty"`
 	Principal string             `json:"principal,omitempty"`
@@ -91,7 +92,8 @@ type Who struct {
 	OSUser    string             `json:"os_user,omitempty"` // the user that the server runs as
 }
 
-// Person is a user who looks after what runs: of this machine, or of an operator's.
+// Person is a person who acts on running commands: a user of this machine, or of the
+// machine of an operator.
 type Person struct {
 	Name string `json:"name"`
 	UID  int    `json:"uid"`
@@ -257,7 +259,7 @@ type Violation struct {
 	Ended bool   `json:"ended,omitempty"` // the command was ended because of it
 }
 
-// Outcome returns the record's form of res.
+// Outcome returns res in the form of a record. It leaves out what the command printed.
 func Outcome(res *tipstaff.Result) *Result {
 	var used []CredentialUse
 	for _, u := range res.Used {

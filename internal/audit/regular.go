@@ -13,8 +13,9 @@ import (
 // device or a directory. A pipe would let a reader wait without end.
 var errIrregular = errors.New("it is no regular file")
 
-// OpenRegular opens a file of a trail for reading. What is no regular file is an
-// error at once: a pipe is not waited for.
+// OpenRegular opens a file of a trail for reading. If it is not a regular file, the
+// error says so at once. It does not wait for the other end of a pipe, which would let
+// whoever may write the directory stop a verifier.
 func OpenRegular(path string) (*os.File, error) {
 	f, err := openWithoutWaiting(path)
 	if err != nil {
@@ -40,7 +41,8 @@ func irregular(path string, err error) error {
 	return err
 }
 
-// ReadRegular reads a file of keys, checkpoints or statements as [OpenRegular] opens it.
+// ReadRegular reads a file of keys, checkpoints or retention notes. It opens the file
+// as [OpenRegular] does, and reads no more than such a file can hold.
 func ReadRegular(path string) ([]byte, error) {
 	f, err := OpenRegular(path)
 	if err != nil {
@@ -54,9 +56,9 @@ func ReadRegular(path string) ([]byte, error) {
 // leave without an empty line is less.
 const maxGap = 4 << 20
 
-// readText reads a file of keys, checkpoints or statements. It does not go on behind
-// maxGap bytes without an empty line, because these are none: a file with a hole of
-// terabytes takes no room on the disk, and would take all of the memory.
+// readText reads a file of keys, checkpoints or retention notes. It stops after maxGap
+// bytes without an empty line, because no such file has that: a sparse file of
+// terabytes needs no space on the disk, and would fill the memory.
 func readText(in io.Reader) ([]byte, error) {
 	var data []byte
 	gap := 0 // where the last empty line is

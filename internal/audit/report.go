@@ -9,9 +9,9 @@ import (
 type Status string
 
 const (
-	OK         Status = "ok"
+	OK         Status = "ok"         // every record is sound, and covered as it should be
 	Incomplete Status = "incomplete" // sound, except that a crash tore its last line
-	Tampered   Status = "tampered"
+	Tampered   Status = "tampered"   // no crash explains what was found
 )
 
 // Report is what [Verify] found.
@@ -51,10 +51,12 @@ type TrailReport struct {
 	Retained *Retained // nil: all records lie where they were written
 }
 
-// Retained says what became of records that lie no longer where they were written.
+// Retained says what became of the records that are no longer where the server wrote
+// them. The zero Retained says nothing.
 type Retained struct{ Statements []RetentionNote }
 
-// Statements are those about the trail, the oldest first.
+// Statements returns the retention notes about the trail, the oldest first; nil if
+// there are none.
 func (t *TrailReport) Statements() []RetentionNote {
 	if t.Retained == nil {
 		return nil
@@ -62,7 +64,8 @@ func (t *TrailReport) Statements() []RetentionNote {
 	return t.Retained.Statements
 }
 
-// Fault says where a trail stops being sound, and why.
+// Fault says where a trail stops being sound, and why. Only the first fault of a trail
+// is reported: nothing behind it can be relied upon.
 type Fault struct {
 	Reason Reason
 	Seq    uint64 // of the record that belongs there
@@ -71,14 +74,17 @@ type Fault struct {
 	Offset int64 // of that line, in bytes
 }
 
+// String returns the fault as one sentence with its place.
 func (f Fault) String() string {
 	return fmt.Sprintf("record %d, %s line %d, byte %d: %s", f.Seq, f.File, f.Line, f.Offset, f.Reason.sentence())
 }
 
-// Reason says what is wrong with a record. The values are stable.
+// Reason says what is wrong with a record. The values are stable: other programs read
+// them. The method sentence explains each one to a person.
 type Reason string
 
 const (
+	// Faults that the chain reveals.
 	Altered   Reason = "altered"
 	Missing   Reason = "missing"
 	Reordered Reason = "reordered"
@@ -111,6 +117,8 @@ const (
 	ArchiveAway    Reason = "archive_away"
 )
 
+// sentence explains a Reason to a person. The texts are split over four functions by
+// what reveals the fault.
 func (r Reason) sentence() string {
 	switch r {
 	case Altered:
@@ -135,6 +143,7 @@ func (r Reason) sentence() string {
 	return r.ofCheckpoints()
 }
 
+// ofCheckpoints explains the faults that checkpoints reveal.
 func (r Reason) ofCheckpoints() string {
 	switch r {
 	case Forged:
@@ -157,6 +166,7 @@ func (r Reason) ofCheckpoints() string {
 	return r.ofEnds()
 }
 
+// ofEnds explains the faults of the end of a trail.
 func (r Reason) ofEnds() string {
 	switch r {
 	case NoFile:
@@ -173,6 +183,7 @@ func (r Reason) ofEnds() string {
 	return r.ofStatements()
 }
 
+// ofStatements explains the faults of what was archived or retired.
 func (r Reason) ofStatements() string {
 	switch r {
 	case BadStatement:

@@ -29,7 +29,8 @@ func (r *reserved) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// fill makes blocks for so many bytes behind the end, if the disk has room enough.
+// fill allocates blocks behind the end of the file, if the disk has plenty of space
+// left. It uses FALLOC_FL_KEEP_SIZE, so readers do not see them.
 func (r *reserved) fill(bytes int64) {
 	var st syscall.Statfs_t
 	if r.without || r.onDescriptor(func(fd int) error { return syscall.Fstatfs(fd, &st) }) != nil || int64(st.Bavail)*st.Frsize < reserveShare*bytes {
@@ -54,7 +55,8 @@ func (r *reserved) onDescriptor(f func(fd int) error) error {
 	return failed
 }
 
-// mayStart fails if the reserve has been used but for the part of the ends.
+// mayStart fails if only the part of the reserve is left that is for the ends of
+// commands.
 func (r *reserved) mayStart() error {
 	if r.end == 0 || r.end-r.size >= reserveForEnds {
 		return nil

@@ -11,19 +11,21 @@ import (
 	"tipstaff/internal/audit/seekable"
 )
 
-// retentionFile is the file of a trail's statements.
+// retentionFile is the file of a trail's retention notes.
 const retentionFile = "retention"
 
-// retention is what the statements of one trail say.
+// retention is what the retention notes of one trail say.
 type retention struct {
 	list []RetentionNote
-	err  error // about the first statement that cannot be believed; nil: all can
+	err  error // about the first note that cannot be believed; nil: all can
 
-	byFile map[string]int // index of the last statement about a file, by its name
+	byFile map[string]int // index of the last note about a file, by its name
 }
 
-// retention reads the statements of a trail. keys is nil for a reader that does not
-// verify.
+// retention reads the retention notes of a trail. keys says which keys may speak for
+// the key of a trail; with nil it checks no signature, for readers that do not verify.
+// A note that cannot be believed is in retention.err and ends the list; err is for
+// files that cannot be read.
 func (f Files) retention(trail string, keys func(string) []string) (retention, error) {
 	data, err := f.readText(filepath.Join(trail, retentionFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,7 +52,7 @@ func (f Files) retention(trail string, keys func(string) []string) (retention, e
 	return r, nil
 }
 
-// noteOf returns the last statement about a file; nil: there is none.
+// noteOf returns the last note about a file; nil: there is none.
 func (r *retention) noteOf(name string) *RetentionNote {
 	if i, ok := r.byFile[name]; ok && i < len(r.list) {
 		return &r.list[i]
@@ -68,14 +70,16 @@ func (r *retention) archived() (names []string) {
 	return names
 }
 
-// retired reports whether a segment was retired. What lies under its name is not it.
+// retired reports whether a segment was retired. A file under its name is not that
+// segment.
 func (r *retention) retired(name string) bool {
 	s := r.noteOf(name)
 	return s != nil && s.Act == Retired
 }
 
-// storageDirs are the directories where the files of a trail may lie packed: its own, those
-// that the reader names, and those that its statements name, the latest first.
+// storageDirs returns the directories where the files of a trail may be, packed or not:
+// its own, those that the reader names, and those that its retention notes name, the
+// latest first.
 func (f Files) storageDirs(trail string, r *retention) []string {
 	name := filepath.Base(trail)
 	list := []string{trail}
@@ -104,9 +108,9 @@ func split(path string) (trail, name string, ok bool) {
 	return "", "", false
 }
 
-// stored finds where a file lies: at its own path, packed beside it, or in an archive.
-// It returns the path there, and whether the file is packed. The error is [fs.ErrNotExist] if it lies
-// nowhere.
+// stored finds a file of a trail: at its own path, packed beside it, or in an archive.
+// It returns the path there, and whether the file is packed. The error is
+// [fs.ErrNotExist] if it is nowhere.
 func (f Files) stored(path string) (at string, packed bool, err error) {
 	_, missing := f.stat(path) // as the system says it
 	if missing == nil {
@@ -132,8 +136,8 @@ func (f Files) stored(path string) (at string, packed bool, err error) {
 	return "", false, missing
 }
 
-// withArchived completes the segments that lie in a trail's directory: by those that
-// lie there packed or in an archive, and without those that were retired.
+// withArchived completes the segments that are in the directory of a trail. It adds
+// those that are packed there or in an archive, and leaves out those that were retired.
 func (f Files) withArchived(dir string, entries []fs.DirEntry, segments []string) ([]string, error) {
 	stated := false
 	for _, e := range entries {
@@ -156,8 +160,9 @@ func (f Files) withArchived(dir string, entries []fs.DirEntry, segments []string
 	return slices.Compact(segments), nil
 }
 
-// RetiredFile returns the statement by which a file of a trail was removed that is no
-// segment; nil: no statement says so. It does not check who has signed it.
+// RetiredFile returns the retention note by which a file was removed from a trail, nil
+// if no note says so. The file must not be a segment. It does not check the signature
+// of the note.
 func (f Files) RetiredFile(trail, name string) (*RetentionNote, error) {
 	r, err := f.retention(trail, nil)
 	if err != nil {
@@ -166,7 +171,7 @@ func (f Files) RetiredFile(trail, name string) (*RetentionNote, error) {
 	if s := r.noteOf(name); s != nil && s.Act == Retired {
 		return s, nil
 	}
-	return nil, nil //nolint:nilnil // no statement is no fault
+	return nil, nil //nolint:nilnil // no retention note is no fault
 }
 
 // AttachedFile is a file of a trail that is no segment.
@@ -176,7 +181,8 @@ type AttachedFile struct {
 	Time  time.Time // of its last change; when it was archived, if it was
 }
 
-// Below lists the files in a directory of a trail, in archives, too.
+// Below lists the files in a directory of a trail, such as its recordings, in the trail
+// and in archives.
 func (f Files) Below(trail, dir string) (list []AttachedFile, err error) {
 	entries, err := f.ReadDir(filepath.Join(trail, dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -204,8 +210,8 @@ func (f Files) Below(trail, dir string) (list []AttachedFile, err error) {
 	return list, nil
 }
 
-// Archive returns the directory in which a segment was archived, as is stated; "": it
-// was not. It does not check who has signed that.
+// Archive returns the directory that a segment was archived to, as a retention note
+// says it; "" if none does. It does not check the signature of the note.
 func (f Files) Archive(segment string) (string, error) {
 	r, err := f.retention(filepath.Dir(segment), nil)
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// What no longer lies where a server wrote it is not gone: a statement says where it
-// went, signed with the key of the trail, as a C2SP signed note:
+// A trail whose records were moved or removed must not look like one that an attacker cut
+// off. So a retention note says what became of them, signed with the key of the trail, as
+// a C2SP signed note:
 //
 //	tipstaff-audit retention/20260101T120000Z-4711-c0ffee00
 //	number 1
@@ -43,10 +44,10 @@ import (
 // "tree" has the roots of the complete subtrees whose root is "root", and "chain" the
 // hash of the last record, so that a verifier can go on with the record after it. A
 // file is given with the size and the SHA-256 of its content, and for an archive of
-// what is stored there. The statements of a trail are numbered, and each has the hash
-// of the one before it, so that none can be left out, moved or said twice.
+// what is stored there. The retention notes of a trail are numbered, and each has the
+// hash of the one before it, so that none can be left out, moved or said twice.
 
-// Act is what a statement says of records.
+// Act is what a retention note says of records.
 type Act string
 
 // What can become of records.
@@ -59,19 +60,20 @@ const (
 // more.
 const abandoned = "abandoned"
 
-// RetentionNote says what became of records or files of a trail.
+// RetentionNote says what became of records or files of a trail. The documents call it
+// a statement. See the comment above for its signed form.
 type RetentionNote struct {
 	Trail  string // the name of the trail's directory
-	Number uint64 // of the statement, from 1
-	Before string // hash of the statement before, in hexadecimal
+	Number uint64 // of the note, from 1
+	Before string // hash of the note before, in hexadecimal
 	Act    Act
 	Key    string // public key that signed the trail
 	By     string // for people: user and command
 	Time   time.Time
 	To     string // directory of an archive, absolute
 
-	// The records From to Through; both 0: the statement is about files only. Root
-	// covers all records up to Through.
+	// The records From to Through; both 0: the note is about files only. Root covers
+	// all records up to Through.
 	From, Through uint64
 	Root          [32]byte
 	First, Last   time.Time // of these records; zero if there are none
@@ -83,7 +85,7 @@ type RetentionNote struct {
 	chain digest // hash of the record Through
 }
 
-// StatedFile is a file of which a statement speaks.
+// StatedFile is a file of which a retention note speaks.
 type StatedFile struct {
 	Name         string // below the trail's directory, with /
 	Bytes        int64
@@ -92,14 +94,15 @@ type StatedFile struct {
 	StoredSHA256 string // "" for what was retired
 }
 
-// Whole reports whether the statement is about all records that the trail had left.
+// Whole reports whether the note is about all records that the trail had left, so that
+// no record follows.
 func (s *RetentionNote) Whole() bool { return s.End != "" }
 
 func (s *RetentionNote) hasRecords() bool { return s.From > 0 }
 
 const (
 	retentionHeader = keyName + " retention/"
-	// maxNoteFiles bounds the files of one statement: a note has an end.
+	// maxNoteFiles bounds the files of one note: a note has an end.
 	maxNoteFiles = 2000
 )
 
@@ -143,7 +146,7 @@ func (s *RetentionNote) text() string {
 	return b.String()
 }
 
-// String returns the file as a statement has it.
+// String returns the file as a retention note has it.
 func (f StatedFile) String() string {
 	out := fmt.Sprintf("%s %d %s", strconv.QuoteToASCII(f.Name), f.Bytes, f.SHA256)
 	if f.StoredSHA256 != "" {
@@ -154,7 +157,8 @@ func (f StatedFile) String() string {
 
 var errNoRetentionNote = errors.New("it is no statement about what became of records")
 
-// parseRetentionNote parses the text of a note.
+// parseRetentionNote parses the text of a note and checks that its parts agree. It does
+// not check the signature.
 func parseRetentionNote(text string) (s RetentionNote, err error) {
 	header, rest, _ := strings.Cut(text, "\n")
 	trail, ok := strings.CutPrefix(header, retentionHeader)
@@ -171,7 +175,7 @@ func parseRetentionNote(text string) (s RetentionNote, err error) {
 	return s, s.consistent()
 }
 
-// take takes in one line. Unknown ones have no meaning, as C2SP allows for notes.
+// take parses one line of a note. It ignores unknown lines, as C2SP allows for notes.
 func (s *RetentionNote) take(word, value string) (err error) {
 	switch word {
 	case "number":
@@ -246,7 +250,8 @@ func parseHash(text string) (h tlog.Hash, err error) {
 	return tlog.Hash(raw), nil
 }
 
-// takeFile takes in a file. Its name leads nowhere but into the trail's directory.
+// takeFile parses one file of a note. It refuses every name that leads out of the
+// directory of the trail: the Keeper removes files by these names.
 func takeFile(list *[]StatedFile, text string) error {
 	quoted, err := strconv.QuotedPrefix(text)
 	if err != nil {
@@ -276,8 +281,8 @@ func takeFile(list *[]StatedFile, text string) error {
 	return nil
 }
 
-// statable reports whether a name is one of a file of which statements speak: a
-// segment, the checkpoints, or a file in a directory of the trail.
+// statable reports whether a retention note may name a file: a segment, the
+// checkpoints, or a file in a directory of the trail.
 func statable(name string) bool {
 	dir, file, deeper := strings.Cut(name, "/")
 	if deeper {
@@ -290,7 +295,8 @@ func plainName(name string) bool {
 	return name != "" && !strings.HasPrefix(name, ".") && !strings.ContainsAny(name, "/\\\x00")
 }
 
-// consistent holds the parts of a statement to each other.
+// consistent checks that the parts of a note agree. The subtrees must have the root
+// that the note names, because a verifier continues the tree from them.
 func (s *RetentionNote) consistent() error {
 	switch {
 	case s.Number == 0, s.Act != Archived && s.Act != Retired, s.Time.IsZero():
@@ -322,19 +328,20 @@ func (s *RetentionNote) consistent() error {
 	return nil
 }
 
-// noteHash is the hash of a statement, as written, in the one that follows it.
+// noteHash is the hash of a retention note, as written, in the one that follows it.
 func noteHash(msg []byte) string {
 	sum := sha256.Sum256(msg)
 	return hex.EncodeToString(sum[:])
 }
 
-// firstNoteHash is the hash in the first statement.
+// firstNoteHash is the hash in the first note.
 func firstNoteHash() string { o := origin(); return string(o[:]) }
 
-// parseRetentionNotes parses a file of statements, up to the first that does not follow the
-// one before it, or that none of the keys for its trail has signed; keys is nil for a
-// reader that does not verify. good is how many bytes are sound. The error is about
-// the first statement that is not. A last one that a crash has torn is none.
+// parseRetentionNotes parses a file of retention notes. It stops at the first note that
+// does not follow the one before it, or that none of the keys for its trail has signed,
+// and returns an error about it. keys is nil for a reader that does not verify. good is
+// the length of the valid part in bytes, last the hash of the last valid note. A note
+// at the end that a crash has torn is no error.
 func parseRetentionNotes(data []byte, keys func(trailKey string) []string) (list []RetentionNote, good int64, last string, err error) {
 	notes, _ := splitNotes(data)
 	last = firstNoteHash()
@@ -361,7 +368,7 @@ func parseRetentionNotes(data []byte, keys func(trailKey string) []string) (list
 	return list, good, last, nil
 }
 
-// signedBy reports an error unless one of the keys has signed a note.
+// signedBy returns an error unless one of the keys has signed the note.
 func signedBy(msg []byte, keys []string) error {
 	err := errors.New("the trail was signed by a key that is not known")
 	for _, key := range keys {
@@ -376,9 +383,10 @@ func signedBy(msg []byte, keys []string) error {
 	return err
 }
 
-// after returns the keys that may speak for what a key has signed: itself, and those
-// that followed it. None may for a key that is not trusted. A key that followed one that
-// was lost says so itself, as any key could: it has to be trusted for another reason.
+// after returns the keys that may speak for what a key has signed: the key itself and
+// those that followed it. For a key that is not trusted it returns none. The statement
+// that a key was lost is signed by its follower alone, and any key could sign one; so
+// such a follower counts only if it is trusted for another reason.
 func (t trust) after(key string) []string {
 	if !t.accepts(key) {
 		return nil

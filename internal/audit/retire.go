@@ -11,10 +11,13 @@ import (
 	"time"
 )
 
-// Retire removes the segments of a trail that lie here, up to the given one; "" is the
-// whole trail, which must have ended, with all that belongs to it. Segments must be
-// sealed. Of a whole trail only the statement stays, beside the other trails; one that
-// has parts in an archive keeps its directory with the statement.
+// Retire removes the segments of a trail up to last. If last is "", it removes the
+// whole trail, which must have ended, with its recordings and checkpoints. Segments
+// must be sealed, else the error is [ErrNotSealed]. Of a whole trail only a retention
+// note remains, beside the other trails; a trail with parts in an archive keeps its
+// directory with the note.
+//
+// The note is on the disk before anything is removed.
 func (k *Keeper) Retire(trail, last string) (Moved, error) {
 	m, err := k.retire(trail, last, false)
 	if err != nil {
@@ -23,7 +26,8 @@ func (k *Keeper) Retire(trail, last string) (Moved, error) {
 	return m, nil
 }
 
-// RetireArchived removes a whole trail, and what lies of it in archives.
+// RetireArchived removes a whole trail together with the parts of it that are in
+// archives, which must be there.
 func (k *Keeper) RetireArchived(trail string) (Moved, error) {
 	m, err := k.retire(trail, "", true)
 	if err != nil {
@@ -32,6 +36,8 @@ func (k *Keeper) RetireArchived(trail string) (Moved, error) {
 	return m, nil
 }
 
+// retire hashes every segment before it signs the note: the note is all that remains of
+// them, and has to say what they were.
 func (k *Keeper) retire(trail, last string, archives bool) (m Moved, err error) {
 	m = Moved{Trail: trail, Whole: last == ""}
 	t, err := k.open(trail)
@@ -72,8 +78,8 @@ func (k *Keeper) retire(trail, last string, archives bool) (m Moved, err error) 
 	return m, removeStated(t.Path, s.Segments)
 }
 
-// retireWhole removes the directory of a trail. It first gets a name that no reader
-// looks at, so that no reader meets half a trail.
+// retireWhole removes the directory of a trail. It first renames it to a name that no
+// reader looks at, so that no reader meets half a trail.
 func (k *Keeper) retireWhole(t TrailFiles, s *RetentionNote, m *Moved) error {
 	s.From, s.First = 1, s.firstTime(t)
 	m.Bytes = max(m.Bytes, treeBytes(t.Path))
@@ -110,9 +116,9 @@ func (s *RetentionNote) firstTime(t TrailFiles) (at time.Time) {
 // removalPrefix begins the names of directories that are being removed.
 const removalPrefix = ".retired-"
 
-// finishRemoval removes a trail that was retired, and what lies of it in archives. It
-// removes nothing if no statement says that it was retired, or if it cannot believe what
-// is said.
+// finishRemoval removes the renamed directory of a retired trail, and what archives
+// hold of it. It removes nothing unless a valid note says that the trail was retired: a
+// directory that an attacker has renamed must not be destroyed as if it had been.
 func (k *Keeper) finishRemoval(dir string) error {
 	register, err := k.noteFile(filepath.Join(k.dir, retiredFile))
 	if err != nil {
@@ -147,8 +153,9 @@ func (k *Keeper) finishRemoval(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// RetireFiles removes files of a trail that are no records, as recordings; the names
-// are below the trail's directory.
+// RetireFiles removes files of a trail that are no segments, such as recordings. Their
+// names are relative to the directory of the trail, with slashes. Missing files are
+// skipped.
 func (k *Keeper) RetireFiles(trail string, names []string) (m Moved, err error) {
 	m.Trail = trail
 	if err := k.retireFiles(trail, names, &m); err != nil {
@@ -157,6 +164,8 @@ func (k *Keeper) RetireFiles(trail string, names []string) (m Moved, err error) 
 	return m, nil
 }
 
+// retireFiles accepts only names in a directory of the trail, so that it can remove
+// neither segments nor checkpoints.
 func (k *Keeper) retireFiles(trail string, names []string, m *Moved) error {
 	t, err := k.open(trail)
 	if err != nil {
@@ -190,8 +199,9 @@ func (k *Keeper) retireFiles(trail string, names []string, m *Moved) error {
 	return removeStated(t.Path, files)
 }
 
-// Mend removes what statements say is no longer here, and what a process that died has
-// left.
+// Mend finishes what interrupted calls of this or an earlier process have begun: it
+// removes what valid retention notes say is no longer there. It goes on after a trail
+// that it cannot mend, and returns all errors.
 func (k *Keeper) Mend() error {
 	entries, err := os.ReadDir(k.dir)
 	if err != nil {
@@ -210,8 +220,9 @@ func (k *Keeper) Mend() error {
 	return errors.Join(errs...)
 }
 
-// mendTrail removes what is still here of what is stated. What is in an archive has to
-// be there as it was stated.
+// mendTrail removes the files that a retention note speaks of and that are still there.
+// It compares each one with the note before, and an archived one with its copy: if they
+// differ, the file stays.
 func (k *Keeper) mendTrail(path string) error {
 	r, err := Files{}.retention(path, k.trust.after)
 	if err != nil || r.err != nil || len(r.list) == 0 {
@@ -244,7 +255,8 @@ func (k *Keeper) mendTrail(path string) error {
 	return removeStated(path, here)
 }
 
-// isStored reports whether a file lies in its archive as it was stated.
+// isStored reports whether the archive has a file with the size and the hash that the
+// retention note names.
 func isStored(s *RetentionNote, f StatedFile) bool {
 	at := filepath.Join(s.To, s.Trail, filepath.FromSlash(f.Name))
 	for _, end := range []string{".zst", ""} {

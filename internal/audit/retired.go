@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// retiredFile is a file beside the trails with the statements about trails that were
-// removed as a whole, which have no directory any more. It has the form of a trail's
-// own statements.
+// retiredFile is a file beside the trails with the retention notes about trails that
+// were removed as a whole, which have no directory any more. It has the form of a
+// trail's own retention notes.
 const retiredFile = "retired"
 
-// RetiredTrails returns the statements about the trails that were removed from a
-// directory, the oldest first, without a look at their signatures.
+// RetiredTrails returns the retention notes about the trails that were removed from a
+// directory, the oldest first. It does not check their signatures.
 func (f Files) RetiredTrails(dir string) ([]RetentionNote, error) {
 	list, _, err := f.retired(dir, nil)
 	return list, err
 }
 
-// retired reads the statements about removed trails. wrong is about the first one that
-// cannot be believed.
+// retired reads the retention notes about removed trails. wrong is about the first one
+// that cannot be believed, err about a file that cannot be read.
 func (f Files) retired(dir string, keys func(string) []string) (list []RetentionNote, wrong, err error) {
 	data, err := f.readText(filepath.Join(dir, retiredFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,9 +42,9 @@ func (f Files) retired(dir string, keys func(string) []string) (list []Retention
 	return list, wrong, nil
 }
 
-// removed reports the trails that were removed from a directory, and compares them with
-// checkpoints that were kept elsewhere and with what later trails say. Trails that are
-// there are left out: they speak for themselves.
+// removed reports the trails that were removed from a directory. It compares their
+// retention notes with checkpoints that were kept elsewhere, and with what later trails
+// say. It leaves out trails that are there, which are verified themselves.
 func (v *verification) removed(r retirements) (reports []TrailReport) {
 	last := map[string]int{}
 	for i := range r.list {
@@ -81,7 +81,7 @@ func (v *verification) removed(r retirements) (reports []TrailReport) {
 }
 
 // contradicts reports whether a checkpoint that was kept elsewhere is not of the
-// records of which the statement speaks, or of more.
+// records of which the note speaks, or of more.
 func (s *RetentionNote) contradicts(msg []byte) bool {
 	known, err := verifiers(s.Key)
 	if err != nil {
@@ -116,7 +116,8 @@ func (f Files) withRetired(dir string) (list []string) {
 	return list
 }
 
-// verifyRetired verifies a trail that is not there; missing is the error that says so.
+// verifyRetired verifies a trail that is not there, by the retention note about it. If
+// there is none, it returns missing, the error of the file system.
 func (f Files) verifyRetired(path string, o VerifyOptions, missing error) (report Report, err error) {
 	if path, err = f.whole(path); err != nil {
 		return report, err

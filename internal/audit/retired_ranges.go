@@ -10,17 +10,19 @@ import (
 	"slices"
 )
 
-// retiredRanges is how a checker passes over what statements speak of.
+// retiredRanges says how a checker passes over records that are no longer in the trail.
+// The retention notes hold the state of chain and tree behind each range, signed, so
+// that the checker continues there as if it had read the range.
 type retiredRanges struct {
 	retention
 
 	trail          string
-	statementsOnly bool   // what lies in an archive is not read: the statement is enough
+	notesOnly      bool   // archives are not read: the retention note is enough
 	missingArchive *Fault // an archive that is not there
 }
 
-// retiredRanges reads the statements of a trail, and returns nil if it has none. trusted
-// says whose statements count.
+// retiredRanges reads the retention notes of a trail, and returns nil if it has none.
+// trusted says whose retention notes count.
 func (t TrailFiles) retiredRanges(trusted trust) (*retiredRanges, error) {
 	own, _, err := t.readBeside(trailKeyFile) // one that is no file is for the checkpoint verifier to say
 	if err != nil {
@@ -38,13 +40,14 @@ func (t TrailFiles) retiredRanges(trusted trust) (*retiredRanges, error) {
 	return &retiredRanges{retention: r, trail: t.Path}, nil
 }
 
-// fault is a fault of statements that cannot be believed.
+// fault is a fault of retention notes that cannot be believed.
 func (p *retiredRanges) fault(r Reason) Fault {
 	return Fault{Reason: r, File: filepath.Join(p.trail, retentionFile), Line: 1}
 }
 
-// checkNotes checks the statements themselves, and the files of archives of which only
-// their hashes are known. It reports whether there is nothing else to check.
+// checkNotes checks the retention notes themselves, and the archived files that are no
+// segments, of which only hashes are known. done reports that nothing else is to be
+// checked: a note is forged, so nothing that it says can be used.
 func (c *checker) checkNotes() (done bool, err error) {
 	p := c.retired
 	if p == nil {
@@ -57,7 +60,7 @@ func (c *checker) checkNotes() (done bool, err error) {
 	}
 	for i := range p.list {
 		s := &p.list[i]
-		if s.Act != Archived || p.statementsOnly {
+		if s.Act != Archived || p.notesOnly {
 			continue
 		}
 		for _, file := range s.Files {
@@ -72,8 +75,9 @@ func (c *checker) checkNotes() (done bool, err error) {
 	return c.report.Fault != nil, nil
 }
 
-// enterSegment comes before a segment is read. It passes over what was retired before it, and
-// over the segment itself where it cannot be read; skip says that it did.
+// enterSegment prepares for a segment. It passes over what was retired before it, and
+// over the segment itself if that is in an archive that cannot be read; skip reports
+// the latter.
 func (c *checker) enterSegment(path string) (skip bool, err error) {
 	p := c.retired
 	if p == nil {
@@ -86,12 +90,12 @@ func (c *checker) enterSegment(path string) (skip bool, err error) {
 		return c.report.Fault != nil, nil
 	}
 	if s.Through < c.expected() && s.From <= s.Through {
-		return true, nil // the statement was enough for all its segments
+		return true, nil // the note was enough for all its segments
 	}
 	if info, err := c.in.lstat(path); err == nil && info.Mode().IsRegular() {
 		return false, nil // it was not removed yet
 	}
-	if !p.statementsOnly {
+	if !p.notesOnly {
 		for _, file := range s.Segments {
 			if file.Name != name {
 				continue
@@ -106,7 +110,8 @@ func (c *checker) enterSegment(path string) (skip bool, err error) {
 	return true, nil
 }
 
-// skipRetired passes over all that was retired before a segment; "" is the end of the trail.
+// skipRetired passes over all that was retired before a segment; "" is the end of the
+// trail.
 func (c *checker) skipRetired(name string) {
 	for i := range c.retired.list {
 		s := &c.retired.list[i]
@@ -120,7 +125,9 @@ func (c *checker) skipRetired(name string) {
 	}
 }
 
-// skipRange takes over the state behind the records of a statement.
+// skipRange takes over the state behind the records of a retention note. The note must
+// begin at the next record, and agree with a checkpoint of its last record; else
+// records are missing or replaced, and the trail counts as tampered.
 func (c *checker) skipRange(s *RetentionNote) {
 	if s.From > c.expected() || s.From < c.expected() && s.Act == Retired {
 		c.fail(Tampered, c.retired.fault(Missing))
@@ -152,7 +159,8 @@ func (c *checker) skipRange(s *RetentionNote) {
 	}
 }
 
-// finishSegments comes after the last segment.
+// finishSegments comes after the last segment. It passes over what was retired at the
+// end, and checks that nothing follows a note that says that the trail has ended.
 func (c *checker) finishSegments(segments int) {
 	p := c.retired
 	if p == nil || c.report.Fault != nil {
@@ -178,8 +186,8 @@ func (c *checker) finishSegments(segments int) {
 	}
 }
 
-// checkArchivedRange comes after a segment of an archive was read: what was read must be what the
-// statement speaks of.
+// checkArchivedRange comes after the last segment of an archived range was read. What
+// was read must lead to the state that the signed note names.
 func (c *checker) checkArchivedRange(path string) {
 	p := c.retired
 	if p == nil || c.report.Fault != nil {
@@ -194,8 +202,9 @@ func (c *checker) checkArchivedRange(path string) {
 	}
 }
 
-// checkStored compares a file of an archive with its statement. An archive that is not
-// there at all is remembered; a file that is missing in one that is there was removed.
+// checkStored compares a file of an archive with its retention note. It tells an
+// archive that is not mounted now, which is remembered, from a file that is missing in
+// an archive that is there, which was removed.
 func (c *checker) checkStored(s *RetentionNote, file StatedFile) (there bool, err error) {
 	path := filepath.Join(c.retired.trail, filepath.FromSlash(file.Name))
 	at, packed, err := c.in.stored(path)
@@ -228,8 +237,8 @@ func (c *checker) checkStored(s *RetentionNote, file StatedFile) (there bool, er
 	return true, nil
 }
 
-// archivePresent reports whether the archive of a statement is where it says, or where the
-// verifier says: a directory is one that has the key to it.
+// archivePresent reports whether the archive of a note is there, where the note or the
+// reader says. A directory counts as an archive if it has the public key of the trails.
 func (f Files) archivePresent(s *RetentionNote) bool {
 	if _, err := f.lstat(filepath.Join(s.To, keysDir, publicFile)); err == nil {
 		return true
@@ -240,8 +249,8 @@ func (f Files) archivePresent(s *RetentionNote) bool {
 	})
 }
 
-// sumOf returns the SHA-256 of a file that should have so many bytes; "" if it has others,
-// which may be terabytes.
+// sumOf returns the SHA-256 of a file that should have the given size, "" if it has
+// another one: a file that is too large may have terabytes, and is not read.
 func (f Files) sumOf(path string, bytes int64) (sum string, err error) {
 	if info, err := f.stat(path); err != nil || info.Size() != bytes {
 		return "", err

@@ -2,7 +2,7 @@ package audit
 
 import "time"
 
-// Signed is how far a trail is covered by checkpoints.
+// Signed says how far checkpoints cover a trail.
 type Signed struct {
 	Records uint64    // that the last checkpoint covers
 	Time    time.Time // trail that checkpoint
@@ -10,7 +10,8 @@ type Signed struct {
 	Steps   uint64    // how often the clock was set, as records say
 }
 
-// Signed returns how far the trail is signed. It waits for no disk.
+// Signed returns how far the trail is signed. It may be called concurrently with
+// Append, and does not wait for the disk.
 func (t *Trail) Signed() Signed {
 	var s Signed
 	if last := t.signed.Load(); last != nil {

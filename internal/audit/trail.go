@@ -17,7 +17,8 @@ import (
 	"tipstaff/internal/redact"
 )
 
-// Options configure a trail. The zero Options are useful.
+// Options configure a trail. The zero Options are useful. The functions are called with
+// locks of the trail held, so they must not call Append or Close.
 type Options struct {
 	// Redactor hides secrets; nil recognizes them by structure and form alone.
 	Redactor *redact.Redactor
@@ -56,8 +57,8 @@ type Options struct {
 
 const defaultSegmentBytes = 64 << 20
 
-// Trail is a trail that is being written. Its methods may be called
-// concurrently.
+// Trail is a trail that is being written. Its methods may be called concurrently. mu
+// guards what Append changes and is never held during a sync.
 type Trail struct {
 	path     string
 	opts     Options
@@ -106,9 +107,10 @@ type Trail struct {
 // ErrClosed is returned by Append after Close.
 var ErrClosed = errors.New("the trail is closed")
 
-// Create makes a new trail in dir, as a directory named <start
-// time>-<pid>-<random>. It makes dir if needed. Directories have mode 0700,
-// files 0600. It writes no record. The caller closes the trail.
+// Create makes a new trail in dir, as a directory named <start time>-<pid>-<random>. It
+// makes dir if needed. Directories have mode 0700, files 0600. It writes the first
+// checkpoint but no record. If the key cannot be used, the error wraps a [*KeyFault].
+// The caller closes the trail.
 func Create(dir string, o Options) (*Trail, error) {
 	if o.Clock == nil {
 		o.Clock, o.since = time.Now, elapsed
@@ -127,6 +129,8 @@ func Create(dir string, o Options) (*Trail, error) {
 	return t, nil
 }
 
+// newTrail makes the files of a trail, and removes them again if that fails: half a
+// trail would look like one that was tampered with.
 func newTrail(dir string, o Options) (*Trail, error) {
 	key, err := LoadKey(dir)
 	if err != nil {
@@ -149,9 +153,9 @@ func newTrail(dir string, o Options) (*Trail, error) {
 	return t, nil
 }
 
-// makeFiles makes the files of a trail. Its last step is the first checkpoint, which
-// may be passed on: without it, a trail without checkpoints could not be told from
-// one whose checkpoints were removed.
+// makeFiles makes the files of a trail. Its last step is the first checkpoint: without
+// it, a trail that has no checkpoint yet could not be told from one whose checkpoints
+// were removed.
 func (t *Trail) makeFiles(dir string) (err error) {
 	if t.keyFile, err = os.OpenFile(filepath.Join(t.path, trailKeyFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o400); err != nil {
 		return err
@@ -246,8 +250,9 @@ func (t *Trail) Append(r Record) error {
 	return nil
 }
 
-// add writes a record and returns its number. It writes a record that says that the
-// clock was set before it.
+// add writes a record and returns its number. If the clock was set, it writes a record
+// about that first. It gives up mu while it waits for an overdue checkpoint, because
+// writing that needs mu.
 func (t *Trail) add(e Event, members []byte) (seq uint64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -288,8 +293,9 @@ func (t *Trail) addNote(r *Record, raw time.Time) error {
 	return t.write(members, raw)
 }
 
-// complete fills in the fields that the trail sets, hides secrets and cuts what
-// is too long. It does not modify the elements of r's slices.
+// complete fills in the fields that the trail sets, hides secrets, and cuts what is too
+// long. It hashes arguments and input before it hides anything, so that the hash proves
+// what was asked. It does not modify the elements of slices in r.
 func (t *Trail) complete(r *Record) {
 	r.V, r.Seq, r.Time, r.Prev, r.Hash = 0, 0, time.Time{}, "", ""
 	if r.Who.OSUser == "" {
@@ -305,6 +311,7 @@ func (t *Trail) complete(r *Record) {
 	r.bound()
 }
 
+// argvSHA256 returns the hash of the arguments joined by NUL, "" without arguments.
 func argvSHA256(argv []string) string {
 	if len(argv) == 0 {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// rotation is the statement that one key follows another. Both have signed it, unless
-// the old one was lost.
+// rotation is the statement that one key follows another. Both keys have signed it,
+// unless the old one was lost.
 type rotation struct {
 	old, fresh string
 	both       bool
@@ -39,7 +39,8 @@ func (r rotation) text(at time.Time, because string) string {
 	return fmt.Sprintf("%s\nold %s\nnew %s\n%s%s%s\n", header, r.old, r.fresh, because, timeLine, at.UTC().Format(timeLayout))
 }
 
-// openRotation parses a statement and checks the signatures that it needs.
+// openRotation parses a statement and checks that the keys have signed it that must
+// have: both, or only the new one if the statement says that the old one was lost.
 func openRotation(msg []byte) (r rotation, err error) {
 	text, _, _ := strings.Cut(string(msg), "\n\n")
 	for line := range strings.SplitSeq(text, "\n") {
@@ -70,8 +71,9 @@ func openRotation(msg []byte) (r rotation, err error) {
 	return r, nil
 }
 
-// rotationsIn returns the statements about keys in a file, in order. Anything else,
-// before, between and behind them, has no effect.
+// rotationsIn returns the valid statements about keys in a file, in order. It ignores
+// everything else, before, between and after them: a line that an attacker adds must
+// not hide a rotation.
 func rotationsIn(data []byte) (all []rotation) {
 	for {
 		at := bytes.Index(data, []byte(keyName+" key "))
@@ -100,7 +102,8 @@ func verifiers(keys ...string) (note.Verifiers, error) {
 	return note.VerifierList(list...), nil
 }
 
-// CheckPublic returns what is wrong with a public key in its written form.
+// CheckPublic returns an error that says what is wrong with a public key in its written
+// form; nil if it can be used.
 func CheckPublic(key string) error {
 	_, err := verifiers(key)
 	return err
@@ -108,16 +111,19 @@ func CheckPublic(key string) error {
 
 func isKey(key string) bool { return CheckPublic(key) == nil }
 
-// trust is the set of keys that may have signed the trails of a directory.
+// trust is the set of keys that may have signed the trails of a directory. The zero
+// trust accepts every key: it is that of a directory without a key, where only the key
+// in each trail is known.
 type trust struct {
 	keys      []string // nil: the key that a trail itself names, because no better one is known
 	rotations []rotation
 	explicit  bool // the verifier has named a key: lines without a signature will not do
 }
 
-// newTrust begins with the given public keys, separated by white space, or, if it is
-// "", with the one beside the trails in dir. Only then does it believe that a key was
-// lost because the one that follows it says so.
+// newTrust returns whom to trust for the trails in dir: the given public keys,
+// separated by white space, or, if public is "", the key beside the trails. Only in the
+// second case does it believe a key that says that the one before it was lost: a
+// verifier that names a key wants proof.
 func (f Files) newTrust(dir, public string) (t trust, err error) {
 	keys := filepath.Join(dir, keysDir)
 	asked := public != ""
@@ -134,7 +140,8 @@ func (f Files) newTrust(dir, public string) (t trust, err error) {
 	return f.trustIn(keys, strings.Fields(public), asked)
 }
 
-// trustIn follows the statements in a directory of keys from the given keys on.
+// trustIn adds to the given keys those that rotations connect with them. Each key of a
+// rotation vouches for the other, so trust follows rotations in both directions.
 func (f Files) trustIn(keys string, public []string, asked bool) (t trust, err error) {
 	t.keys, t.explicit = public, asked
 	if _, err := verifiers(t.keys...); err != nil {
@@ -160,8 +167,8 @@ func (f Files) trustIn(keys string, public []string, asked bool) (t trust, err e
 	return t, nil
 }
 
-// trust is what the owner of a key believes of the trails in dir: also those of a key
-// that was lost, which it followed.
+// trust returns what the owner of a key trusts for the trails in dir, the trails of a
+// lost key that it followed included.
 func (k *Key) trust(dir string) (trust, error) {
 	return Files{}.trustIn(filepath.Join(dir, keysDir), []string{k.Public}, false)
 }

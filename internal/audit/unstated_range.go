@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// verifiedPrefix is the state of a trail behind a segment of it, as a verifier finds it.
+// verifiedPrefix is the state of a trail behind one of its segments, as a verifier has
+// found it.
 type verifiedPrefix struct {
 	segment string // its name
 	report  TrailReport
@@ -16,16 +17,17 @@ type verifiedPrefix struct {
 	covered bool // a checkpoint covers everything up to here
 }
 
-// unstatedRange is what was found out about the part of a trail of which no statement speaks.
+// unstatedRange is the part of a trail that no retention note speaks of yet, as a
+// verifier has found it.
 type unstatedRange struct {
 	before   checker          // where it begins
 	prefixes []verifiedPrefix // behind each of its segments
 	end      verifiedPrefix   // where it ends
 }
 
-// unstatedRange verifies a trail from the first segment of which no statement speaks up to
-// the given one; "": to the end of the trail. later is what later trails say of it. What
-// does not verify gives an error: it is evidence, and has to stay.
+// verifyUnstated verifies a trail from the first segment that no retention note speaks
+// of, up to last; "" is to the end of the trail. claims are what later trails say about
+// it. A trail that does not verify gives an error: it is evidence, and must stay.
 func (t TrailFiles) verifyUnstated(trusted trust, last string, claims []predecessor) (s unstatedRange, err error) {
 	w, err := t.checkpointVerifier(trusted, nil)
 	if err != nil {
@@ -39,7 +41,7 @@ func (t TrailFiles) verifyUnstated(trusted trust, last string, claims []predeces
 		return s, errors.New("it has neither a key nor checkpoints")
 	}
 	if p != nil {
-		p.statementsOnly = true
+		p.notesOnly = true
 	}
 	w.claims = claims
 	c := &checker{in: t.in, report: TrailReport{Path: t.Path, Status: OK}, prev: origin(), checkpoints: w, retired: p}

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// verification verifies the trails of a place, and holds what is said of them in other
-// places to it: by later trails, and by the statements about trails that were removed.
+// verification verifies the trails of one place. It compares them with what other
+// places say about them: later trails, and the retention notes about trails that were
+// removed.
 type verification struct {
 	in      Files
 	public  string
@@ -22,14 +23,14 @@ type verification struct {
 	claims    map[string][]predecessor // by the path of the trail that it is said of
 }
 
-// retirements are what the statements about the removed trails of a directory say.
+// retirements are what the retention notes about the removed trails of a directory say.
 type retirements struct {
 	dir   string
 	list  []RetentionNote
 	wrong error // about the first one that cannot be believed
 }
 
-// choose takes the trails to verify out of those that are there.
+// choose selects the trails to verify. The others still count as present.
 func (v *verification) choose(trails []TrailFiles, only func(trail string) bool) {
 	v.present = map[string]bool{}
 	for _, t := range trails {
@@ -55,8 +56,9 @@ func (v *verification) trust(above string) (trust, error) {
 	return t, err
 }
 
-// readClaims reads what is said of the trails in path. They were listed before: what was
-// retired before that is in a statement now.
+// readClaims reads what other trails and retention notes say about the trails in path.
+// The trails were listed before: a trail that was retired since is in a note now, so no
+// trail is missed.
 func (v *verification) readClaims(path string) error {
 	for _, t := range v.trails {
 		if _, err := v.trust(filepath.Dir(t.Path)); err != nil {
@@ -82,9 +84,11 @@ func (v *verification) readClaims(path string) error {
 	return nil
 }
 
-// check verifies the trails, and reports those that were removed.
+// check verifies the trails and reports those that were removed. A trail may be retired
+// while check runs; then its files vanish, and check reads the retention notes again
+// instead of reporting a fault.
 func (v *verification) check(path string) (reports []TrailReport, err error) {
-	later := map[string][]predecessor{} // what the statements say, too: a trail may be put back that was removed
+	later := map[string][]predecessor{} // what the retention notes say, too: a trail may be put back that was removed
 	for _, r := range v.registers {
 		for i := range r.list {
 			at := filepath.Join(r.dir, r.list[i].Trail)
@@ -123,12 +127,12 @@ func (f Files) isGone(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// missing reports the trails of which others speak that are neither there nor retired.
-// All trails are where servers write them, which is where the private key is; an archive
-// and a copy have some.
+// missing reports the trails that others speak of and that are neither there nor
+// retired. It does so only in a directory that has the private key, because servers
+// write all trails there; an archive or a copy has only some.
 func (v *verification) missing() (reports []TrailReport) {
 	retired := map[string]bool{}
-	unread := map[string]bool{} // directories whose statements end before their time
+	unread := map[string]bool{} // directories whose retention notes end before their time
 	for _, r := range v.registers {
 		unread[r.dir] = r.wrong != nil
 		for i := range r.list {
@@ -147,13 +151,14 @@ func (v *verification) missing() (reports []TrailReport) {
 	return reports
 }
 
-// end is what a statement about a whole trail says of its end.
+// end returns what a note about a whole trail says about the end of the trail.
 func (s *RetentionNote) end() predecessor {
 	return predecessor{trail: s.Trail, seq: s.Through, hash: string(s.chain[:]), closed: s.End == closed, at: s.Time}
 }
 
-// denies reports whether what a later trail says of a trail's end does not fit the
-// statement about it. A server that was taken for dead may have gone on.
+// denies reports whether what a later trail says about the end of a trail contradicts
+// the retention note about it. More records than the claim says are no contradiction: a
+// server that was taken for dead may have gone on.
 func (p predecessor) denies(s *RetentionNote) bool {
 	return p.seq > s.Through || p.seq == s.Through && p.hash != string(s.chain[:]) || p.closed && (s.End != closed || p.seq != s.Through)
 }

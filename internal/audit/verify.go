@@ -15,9 +15,9 @@ import (
 	"tipstaff/internal/audit/seekable"
 )
 
-// VerifyOptions are what a verifier knows from elsewhere. With the zero value,
-// Verify trusts the public key that is kept beside the trails; it then detects
-// changes by anyone who lacks the private key.
+// VerifyOptions are what a verifier knows from elsewhere. With the zero value, Verify
+// trusts the public key beside the trails; then it detects changes by anyone who does
+// not have the private key.
 type VerifyOptions struct {
 	// Public is the public key, or one that it was rotated from or to.
 	Public string
@@ -44,7 +44,7 @@ type VerifyOptions struct {
 // the length of the trail.
 func Verify(path string, o VerifyOptions) (Report, error) { return Files{}.Verify(path, o) }
 
-// Verify is the function [Verify] for trails in another place.
+// Verify is the function [Verify] for trails in f.
 func (f Files) Verify(path string, o VerifyOptions) (Report, error) {
 	report, err := f.verify(path, o)
 	if err != nil {
@@ -53,6 +53,9 @@ func (f Files) Verify(path string, o VerifyOptions) (Report, error) {
 	return report, nil
 }
 
+// verify lists the trails before it reads what others say about them, so that a trail
+// which is retired meanwhile is found in one of both. Checkpoints that were kept but
+// belong to no trail are reported as missing trails.
 func (f Files) verify(path string, o VerifyOptions) (report Report, err error) {
 	info, err := f.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) && IsTrail(path) {
@@ -94,7 +97,7 @@ func (f Files) verify(path string, o VerifyOptions) (report Report, err error) {
 	return report, nil
 }
 
-// TrailFiles are the files of one trail, in order.
+// TrailFiles are the files of one trail. [Trails] finds them.
 type TrailFiles struct {
 	Path     string   // its directory
 	Segments []string // the paths of its segments
@@ -115,6 +118,8 @@ const depth = 2
 // are no trails.
 func (f Files) findTrails(dir string) ([]TrailFiles, error) { return f.searchTrails(dir, depth, true) }
 
+// searchTrails looks for trails in dir, and in the directories below it to the given
+// depth. It does not look into the directories of a trail, which hold recordings.
 func (f Files) searchTrails(dir string, depth int, top bool) ([]TrailFiles, error) {
 	own, below, err := f.list(dir)
 	if err != nil {
@@ -162,8 +167,10 @@ func (f Files) list(dir string) (segments, below []string, err error) {
 	return segments, below, err
 }
 
-// check verifies a trail with the keys that may have signed it, and the checkpoints
-// of it that were kept elsewhere.
+// check verifies a trail. trusted are the keys that may have signed it, kept the
+// checkpoints of it that were kept elsewhere, later what later trails say about its
+// end. It lists the segments again after it has read the checkpoints, because what
+// these cover may have been written since.
 func (t TrailFiles) check(trusted trust, kept [][]byte, later []predecessor) (TrailReport, error) {
 	w, err := t.checkpointVerifier(trusted, kept)
 	if err != nil {
@@ -183,8 +190,9 @@ func (t TrailFiles) check(trusted trust, kept [][]byte, later []predecessor) (Tr
 	return t.verify(w, p)
 }
 
-// verify checks a trail's chain, and compares it with its checkpoints;
-// nil: none. It passes over what statements speak of; nil: there are none.
+// verify checks the chain of a trail, and compares it with its checkpoints; nil: there
+// are none. It passes over the ranges that retention notes speak of; nil: there are
+// none.
 func (t TrailFiles) verify(checkpoints *checkpointVerifier, ranges *retiredRanges) (TrailReport, error) {
 	c := checker{in: t.in, report: TrailReport{Path: t.Path, Status: OK}, prev: origin(), checkpoints: checkpoints, retired: ranges}
 	if done, err := c.checkNotes(); done || err != nil {
@@ -210,7 +218,8 @@ func (t TrailFiles) verify(checkpoints *checkpointVerifier, ranges *retiredRange
 	return c.report, nil
 }
 
-// checkSegment is checkFile for a segment that may be in an archive.
+// checkSegment is checkFile for a segment that may be in an archive, and so may be
+// missing or corrupt there.
 func (c *checker) checkSegment(at Fault, last bool) error {
 	skip, err := c.enterSegment(at.File)
 	if skip || err != nil {
@@ -225,8 +234,9 @@ func (c *checker) checkSegment(at Fault, last bool) error {
 	return err
 }
 
-// checkFile reads one segment to its end, from the beginning of a line on. A
-// torn line can result from a crash only in the last segment.
+// checkFile checks one segment from the beginning of a line to its end. last says that
+// no segment follows: only there can a crash explain a torn line. The lines are checked
+// on all processors, see batches.
 func (c *checker) checkFile(at Fault, last bool) error {
 	f, err := c.in.Open(at.File)
 	if errors.Is(err, errIrregular) {

@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// Writable writes a file in dir and removes it again. Its error says why no
-// trail could be written there. A directory that does not exist is not an
-// error, because the first server makes it.
+// Writable writes a file in dir and removes it again, to find out before a server
+// starts whether it can write a trail. The error says why not. A directory that does
+// not exist is no error, because the first server makes it.
 func Writable(dir string) error {
 	f, err := os.CreateTemp(dir, ".doctor-*")
 	if errors.Is(err, fs.ErrNotExist) {
