@@ -55,6 +55,7 @@ type clientScopeRow struct {
 	Command   []string `json:"command,omitempty"`
 	URL       string   `json:"url,omitempty"`
 	Off       bool     `json:"off,omitempty"`
+	Ask       string   `json:"ask,omitempty"` // tipstaff cannot tell; this command of the client does
 	Error     string   `json:"error,omitempty"`
 }
 
@@ -68,7 +69,7 @@ func clientRows(s clients.System) []clientRow {
 			if scope == clients.Project && st.Path == "" {
 				continue // it keeps none in projects
 			}
-			one := clientScopeRow{Scope: string(scope), File: st.Path, Exists: st.Exists, Installed: st.Installed, URL: st.Entry.URL, Off: st.Off, Error: st.Fault}
+			one := clientScopeRow{Scope: string(scope), File: st.Path, Exists: st.Exists, Installed: st.Installed, URL: st.Entry.URL, Off: st.Off, Ask: st.Ask, Error: st.Fault}
 			if st.Entry.Command != "" {
 				one.Command = append([]string{st.Entry.Command}, st.Entry.Args...)
 			}
@@ -87,7 +88,7 @@ func printClients(w io.Writer, list []clientRow) {
 		}
 		tty.Say(w, "%s %-15s %s", mark, c.Name, cmdline.Escape(c.Scopes[0].words()))
 		for _, s := range c.Scopes {
-			if s.Scope == string(clients.Project) && (s.Installed || s.Error != "") {
+			if s.Scope == string(clients.Project) && (s.Installed || s.Ask != "" || s.Error != "") {
 				tty.Say(w, "  %-15s %s", "", cmdline.Escape("this project: "+s.words()))
 			}
 		}
@@ -102,6 +103,8 @@ func (s clientScopeRow) words() string {
 		return s.Error
 	case s.Error != "":
 		return fmt.Sprintf("%s cannot be used: %s", s.File, s.Error)
+	case s.Ask != "":
+		return fmt.Sprintf("%s may have it; to know, run: %s", s.File, s.Ask)
 	case !s.Installed:
 		return s.File
 	case s.URL != "":

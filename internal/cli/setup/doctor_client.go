@@ -49,6 +49,10 @@ func examineClient(ctx context.Context, s clients.System, c clients.Client) (fou
 			found = append(found, finding(doctor.Fault, "%s: %s", c.Title, st.Fault))
 		case st.Fault != "":
 			found = append(found, finding(doctor.Fault, "%s: %s cannot be used: %s", c.Title, st.Path, st.Fault))
+		case st.Ask != "":
+			f := finding(doctor.Doubt, "%s: tipstaff cannot tell whether it is in %s", c.Title, st.Path)
+			f.Notes = []string{"to know, run: " + st.Ask}
+			found = append(found, f)
 		case st.Installed:
 			installed = true
 			found = append(found, examineEntry(ctx, c, st)...)

@@ -52,12 +52,13 @@ environment, and its tools are listed.
 
 Nothing is ended or started again; what you have to restart is said. A file that cannot
 be changed safely (broken, read-only, a link, another user's) is left alone, and the
-entry is printed for you to paste. "tipstaff clients" lists the clients.`,
+entry is printed for you to paste. So it is for Continue and goose; for Codex the command
+that adds it is printed. "tipstaff clients" lists the clients.`,
 		Example: `  tipstaff install --client claude-code
   tipstaff install --client cursor,zed --dry-run
   tipstaff install --client all --yes
   tipstaff install --client vscode --scope project
-  tipstaff install --client codex --http 127.0.0.1:7075
+  tipstaff install --client opencode --http 127.0.0.1:7075
   tipstaff install --client claude-desktop --print`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -86,7 +86,7 @@ func hereIn(s clients.System) (list []clients.Client) {
 // holders are the clients in whose files tipstaff is, or may be.
 func holders(s clients.System, scope clients.Scope) (list []clients.Client) {
 	for _, c := range clients.All() {
-		if st := s.Look(c, scope); st.Installed || st.Exists && st.Fault != "" {
+		if st := s.Look(c, scope); st.Installed || st.Ask != "" || st.Exists && st.Fault != "" {
 			list = append(list, c)
 		}
 	}

@@ -16,7 +16,8 @@ func newUninstall() *cobra.Command {
 		Short: "Take tipstaff out of clients again",
 		Long: `Take tipstaff out of the file in which a client keeps its MCP servers. A file that has
 not changed since the installation becomes what it was before, byte for byte; one that
-has keeps all changes but the entry, and a copy of it is kept. Policy and records stay.`,
+has keeps all changes but the entry, and a copy of it is kept. Where tipstaff does not
+change a client's file, it says what to do. Policy and records stay.`,
 		Example: `  tipstaff uninstall --client cursor
   tipstaff uninstall --client all --yes`,
 		Args: cobra.ArbitraryArgs,
@@ -40,7 +41,7 @@ func uninstall(cmd *cobra.Command, o clientFlags) error {
 	var with []clients.Client
 	for _, c := range list {
 		st := s.Look(c, scope)
-		if st.Fault == "" && !st.Installed {
+		if st.Fault == "" && !st.Installed && st.Ask == "" {
 			tty.Say(cmd.OutOrStdout(), "✔ %s: tipstaff is not in it", c.Title)
 			continue
 		}

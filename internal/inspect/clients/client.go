@@ -22,6 +22,9 @@ type Client struct {
 	format   format
 	entry    dialect
 	vendor   vendor
+	// ask and remove are the client's own command lines that say whether the entry is
+	// there, and that take it out of the user's file; "": there are none.
+	ask, remove string
 }
 
 // places are templates of paths by system. any counts where a system has none of

@@ -13,5 +13,6 @@
 //
 // Read next: table.go (the clients), plan.go (what a change consists of), file.go
 // (what a file must be before it is changed), then one of the formats:
-// jsonc.go, toml.go, yaml.go.
+// jsonc.go, toml.go, yaml.go. Only files of JSON are changed; for the others byhand.go
+// says what a person does.
 package clients

@@ -11,6 +11,20 @@ import (
 
 // format is a way of writing files of servers.
 type format interface {
+	// snippet is the entry as a person would paste it into an empty file.
+	snippet(entry object) string
+}
+
+// reader is a format that can be read.
+type reader interface {
+	format
+	// entry returns the entry, nil if there is none.
+	entry(text string) (map[string]any, error)
+}
+
+// editor is a format whose files are changed without damage.
+type editor interface {
+	reader
 	// set returns the text with the entry in it: added, or its own keys brought
 	// up to date and the others left. foreign are keys that it must not have.
 	set(text string, entry object, foreign []string) (string, error)
@@ -19,8 +33,6 @@ type format interface {
 	without(text string) (string, error)
 	// get returns the entry, nil if there is none, and everything else.
 	get(text string) (entry map[string]any, rest any, err error)
-	// snippet is the entry as a person would paste it into an empty file.
-	snippet(entry object) string
 	// blank says that the text holds nothing that a person would miss.
 	blank(text string) bool
 }
@@ -36,7 +48,7 @@ func formError(format string, args ...any) error {
 }
 
 // setEntry puts the entry in and proves that nothing else has changed.
-func setEntry(f format, text string, entry object, foreign []string) (string, error) {
+func setEntry(f editor, text string, entry object, foreign []string) (string, error) {
 	_, before, err := f.get(text)
 	if err != nil {
 		return "", err
@@ -58,7 +70,7 @@ func setEntry(f format, text string, entry object, foreign []string) (string, er
 }
 
 // removeEntry takes the entry out and proves that nothing else has changed.
-func removeEntry(f format, text string) (string, error) {
+func removeEntry(f editor, text string) (string, error) {
 	_, before, err := f.get(text)
 	if err != nil {
 		return "", err

@@ -70,6 +70,11 @@ func ourGroup(list *hujson.Array) (int, error) {
 	return found, nil
 }
 
+func (f jsonHooks) entry(text string) (map[string]any, error) {
+	entry, _, err := f.get(text)
+	return entry, err
+}
+
 func (f jsonHooks) get(text string) (map[string]any, any, error) {
 	_, text = withoutMark(text)
 	if strings.TrimSpace(text) == "" {

@@ -40,16 +40,16 @@ func TestTheSettingsHoldTheHooksAndAllElse(t *testing.T) {
 	c, names, texts := hookCases(t)
 	golden := &txtar.Archive{Comment: []byte("The settings of Claude Code after the hooks are installed, for each of testdata/before/hooks.txtar.\n")}
 	for _, name := range names {
-		after, err := setEntry(c.format, texts[name], c.entry.fields(ourHook), nil)
+		after, err := setEntry(editorOf(t, c), texts[name], c.entry.fields(ourHook), nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		golden.Files = append(golden.Files, txtar.File{Name: name, Data: []byte(visible(after))})
-		if again, err := setEntry(c.format, after, c.entry.fields(ourHook), nil); err != nil || again != after {
+		if again, err := setEntry(editorOf(t, c), after, c.entry.fields(ourHook), nil); err != nil || again != after {
 			t.Errorf("%s: a second installation changes it: %v\n%s", name, err, Diff(after, again))
 		}
-		got, err := removeEntry(c.format, after)
+		got, err := removeEntry(editorOf(t, c), after)
 		if err != nil {
 			t.Errorf("%s: they cannot be taken out again: %v", name, err)
 		} else if (name == "others" || name == "crlf" || name == "mark" || name == "tabs") && got != texts[name] {
@@ -113,7 +113,7 @@ func TestSettingsThatCannotBeReadSurelyAreLeftAlone(t *testing.T) {
 		`{"hooks": {"PreToolUse": [{"hooks": [{"command": "tipstaff hook claude-code"}]}, {"hooks": [{"command": "x/tipstaff hook claude-code"}]}]}}`: "stands twice",
 		`{`: "not JSON",
 	} {
-		if got, err := setEntry(c.format, text, c.entry.fields(ourHook), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := setEntry(editorOf(t, c), text, c.entry.fields(ourHook), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %s", text, err, got)
 		}
 	}

@@ -56,6 +56,11 @@ func (f jsonc) servers(root *hujson.Object) (table *hujson.Object, at, entry int
 	return table, at, entry, err
 }
 
+func (f jsonc) entry(text string) (map[string]any, error) {
+	entry, _, err := f.get(text)
+	return entry, err
+}
+
 func (f jsonc) get(text string) (map[string]any, any, error) {
 	_, text = withoutMark(text)
 	if strings.TrimSpace(text) == "" {

@@ -46,7 +46,11 @@ func (s System) Install(list []Client, e Entry, o Options) ([]Change, []error) {
 		if e.URL != "" && c.NoHTTP != "" {
 			return refuse("Leave --http out.", "%s", c.NoHTTP)
 		}
-		after, err := setEntry(c.format, ch.after, c.entry.fields(e), c.entry.foreign(e))
+		f, ok := c.format.(editor)
+		if !ok {
+			return c.addByHand(ch, e, o.Scope)
+		}
+		after, err := setEntry(f, ch.after, c.entry.fields(e), c.entry.foreign(e))
 		if err == nil {
 			ch.after = after
 		}
@@ -60,9 +64,13 @@ func (s System) Uninstall(list []Client, o Options) ([]Change, []error) {
 		if ch.file.info == nil || ch.after != ch.file.text || ch.Remove {
 			return nil // there is no file, or it is given back already
 		}
-		entry, _, err := c.format.get(ch.file.text)
+		f, ok := c.format.(editor)
+		if !ok {
+			return c.removeByHand(ch, o.Scope)
+		}
+		entry, err := f.entry(ch.file.text)
 		if err == nil && entry != nil {
-			err = c.giveBack(ch)
+			err = c.giveBack(f, ch)
 		}
 		return c.refused(ch.Path, err, "Mend it, or take the entry out yourself.")
 	})
@@ -70,7 +78,7 @@ func (s System) Uninstall(list []Client, o Options) ([]Change, []error) {
 
 // giveBack finds what the file was: a copy that an installation has kept, as
 // long as nothing has changed since, or else the text without the entry.
-func (c Client) giveBack(ch *Change) error {
+func (c Client) giveBack(f editor, ch *Change) error {
 	first := ch.file.text // what the first of the installations in a row made
 	var chain []string
 	for {
@@ -79,18 +87,18 @@ func (c Client) giveBack(ch *Change) error {
 			break
 		}
 		chain = append(chain, backup)
-		if entry, _, err := c.format.get(before); err != nil || entry == nil {
+		if entry, err := f.entry(before); err != nil || entry == nil {
 			ch.Restores, ch.after, ch.backups = backup, before, chain
 			return nil //nolint:nilerr // what was there before need not be readable
 		}
 		first = before
 	}
-	after, err := removeEntry(c.format, first)
+	after, err := removeEntry(f, first)
 	if err != nil {
 		return err
 	}
 	ch.after = after
-	if c.format.blank(after) && backups(ch.file.path) == len(chain) {
+	if f.blank(after) && backups(ch.file.path) == len(chain) {
 		ch.Remove, ch.after, ch.backups = true, "", chain
 	}
 	return nil
@@ -236,6 +244,9 @@ type State struct {
 	Entry     Entry  // the entry
 	Off       bool   // the entry is there and switched off
 	Fault     string // why the file cannot be read; ""
+	// Ask is the client's own command line that says whether the entry is there, where
+	// tipstaff cannot tell; "": it can.
+	Ask string
 
 	found map[string]any // the entry as it stands in the file
 }
@@ -255,7 +266,14 @@ func (s System) Look(c Client, scope Scope) State {
 		return st
 	}
 	st.Exists = true
-	entry, _, err := c.format.get(string(data))
+	r, ok := c.format.(reader)
+	if !ok {
+		if strings.Contains(string(data), ServerName) { // else it is not there
+			st.Ask = c.ask
+		}
+		return st
+	}
+	entry, err := r.entry(string(data))
 	if err != nil {
 		st.Fault = err.Error()
 		return st

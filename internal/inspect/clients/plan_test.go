@@ -157,7 +157,7 @@ func TestWithoutAHomeDirectoryEachClientIsToldSo(t *testing.T) {
 // and the user's own do.
 func TestAnAddressTakesThePlaceOfACommandAndBack(t *testing.T) {
 	web := Entry{URL: "http://127.0.0.1:7075/mcp"}
-	for _, c := range All() {
+	for _, c := range edited() {
 		if c.NoHTTP != "" {
 			if _, errs := home(t).Install([]Client{c}, web, Options{Scope: User}); len(errs) != 1 {
 				t.Errorf("%s: %v", c.Name, errs)
@@ -166,11 +166,11 @@ func TestAnAddressTakesThePlaceOfACommandAndBack(t *testing.T) {
 		}
 		text := ""
 		for _, e := range []Entry{ours, web, ours, web} {
-			after, err := setEntry(c.format, text, c.entry.fields(e), c.entry.foreign(e))
+			after, err := setEntry(editorOf(t, c), text, c.entry.fields(e), c.entry.foreign(e))
 			if err != nil {
 				t.Fatalf("%s: %v", c.Name, err)
 			}
-			m, _, err := c.format.get(after)
+			m, err := editorOf(t, c).entry(after)
 			if got := c.entry.read(m); err != nil || got.Command != e.Command || got.URL != e.URL {
 				t.Errorf("%s: %v, %+v\n%s", c.Name, err, got, after)
 			}

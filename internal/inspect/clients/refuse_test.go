@@ -32,12 +32,9 @@ func TestWhatCannotBeChangedSafelyIsLeftAloneAndSaid(t *testing.T) {
 		"servers as list":  {"cursor", text(`{"mcpServers": []}`), `"mcpServers" in it is not an object`, "Mend it"},
 		"an entry of text": {"cursor", text(`{"mcpServers": {"tipstaff": "x"}}`), `"tipstaff" in it is not an object`, "Mend it"},
 		"a key twice":      {"cursor", text(`{"mcpServers": {}, "mcpServers": {}}`), `the key "mcpServers" stands twice`, "Mend it"},
-		"broken TOML":      {"codex", text("model = \n"), "is left alone: it is not TOML: line 1", "Mend it"},
-		"TOML table twice": {"codex", text("[a]\n[a]\n"), "line 2: the table a stands twice", "Mend it"},
-		"TOML in braces":   {"codex", text("mcp_servers = { other = { command = 'x' } }\n"), "not written as a table of its own", "Mend it"},
+		"a client's own":   {"codex", text("[a]\n"), "Codex changes ", "Run this yourself: codex mcp add tipstaff --env TIPSTAFF_PATH=/home/me/.local/bin:/usr/bin -- /usr/local/bin/tipstaff serve"},
+		"to paste":         {"continue", text("name: mine\n"), "tipstaff does not change ", "Put the entry there yourself."},
 		"broken YAML":      {"goose", text("extensions:\n\t- x\n  y: [\n"), "is left alone: it is not YAML", "Mend it"},
-		"YAML in braces":   {"goose", text("extensions: {developer: {enabled: true}}\n"), "is written in braces or brackets", "Mend it"},
-		"several YAMLs":    {"goose", text("a: 1\n---\nb: 2\n"), "is left alone", "Mend it"},
 		"a directory": {"cursor", func(t *testing.T, path string) { must(t, os.MkdirAll(path, 0o700)) },
 			"is a directory, where a file is expected", "Move the directory out of the way"},
 		"a pipe": {"cursor", func(t *testing.T, path string) {
@@ -84,13 +81,6 @@ func TestWhatCannotBeChangedSafelyIsLeftAloneAndSaid(t *testing.T) {
 
 func text(s string) func(*testing.T, string) {
 	return func(t *testing.T, path string) { put(t, path, s) }
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // snapshot is everything below a directory, with modes and texts.

@@ -42,6 +42,7 @@ var table = []Client{
 		user:     places{any: []string{"{$CODEX_HOME}/config.toml", "{home}/.codex/config.toml"}},
 		programs: []string{"codex"},
 		project:  []string{".codex/config.toml"}, format: toml{at: "mcp_servers"}, entry: codex, vendor: codexAdd,
+		ask: "codex mcp get " + ServerName, remove: "codex mcp remove " + ServerName,
 	},
 	{
 		Name: "continue", Title: "Continue", Restart: "nothing: Continue reads the file when it changes; its agent mode has the tools",
