@@ -80,6 +80,10 @@ func (b *builder) alternative(w *syntax.Word, quoted bool) error {
 				b.add("$", true)
 			}
 			err = b.apostrophes(q.Value)
+		} else if l, is := p.(*syntax.Lit); is && quoted && b.document { // here \" is a quote
+			b.document = false
+			b.add(b.unescaped(l.Value), true)
+			b.document = true
 		} else {
 			err = b.part(p, quoted, i == 0, i == len(w.Parts)-1)
 		}
