@@ -116,7 +116,14 @@ func (s *Shell) assignments(list []*syntax.Assign, redirects []*syntax.Redirect)
 	s.status = max(s.substatus, 0)
 }
 
+// temporaries expands the variables of one command, of which each sees those before it.
 func (s *Shell) temporaries(list []*syntax.Assign) (temps []temporary, err error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	names, outer := map[string]variable{}, s.vars
+	s.vars = &scope{names: names, outer: outer, brief: true}
+	defer func() { s.vars = outer }()
 	for _, a := range list {
 		if a.Array != nil || a.Index != nil {
 			return nil, &failure{text: a.Name.Value + ": an array as the variable of one command is not supported", kind: endsShell, code: 2}
@@ -133,6 +140,7 @@ func (s *Shell) temporaries(list []*syntax.Assign) (temps []temporary, err error
 			continue
 		}
 		temps = append(temps, temporary{a.Name.Value, text})
+		names[a.Name.Value] = variable{set: true, text: text, exports: true, local: true}
 	}
 	return temps, nil
 }

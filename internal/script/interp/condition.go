@@ -132,16 +132,12 @@ func (s *Shell) expression(text string, w *syntax.Word) (bool, error) {
 	if s.options.nocasematch {
 		source = "(?i)" + source
 	}
-	r, err := regexp.CompilePOSIX(source)
-	if s.options.nocasematch {
-		r, err = regexp.Compile(source)
-		if err == nil {
-			r.Longest()
-		}
-	}
+	// Not CompilePOSIX: for that, ^ and $ match at each line, and [^a] no line break.
+	r, err := regexp.Compile(source)
 	if err != nil {
 		return false, badPattern{fmt.Errorf("%s: this regular expression is not supported", t.String())}
 	}
+	r.Longest()
 	at := r.FindStringSubmatchIndex(text)
 	list := &list{}
 	for i := 0; i < len(at); i += 2 {
@@ -189,6 +185,8 @@ func posix(source string) (string, error) {
 			}
 		case c == '.':
 			t.WriteString(`[^\x00]`) // a newline, too
+		case c == '?' && i > 0 && strings.IndexByte("*+?}(", source[i-1]) >= 0 && !(i > 1 && source[i-2] == '\\'):
+			return "", fmt.Errorf("%s: %s in a regular expression is not supported", source, source[i-1:i+1])
 		default:
 			t.WriteByte(c)
 		}

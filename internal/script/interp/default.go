@@ -80,6 +80,8 @@ func (b *builder) alternative(w *syntax.Word, quoted bool) error {
 				b.add("$", true)
 			}
 			err = b.apostrophes(q.Value)
+		} else if l, is := p.(*syntax.Lit); is && quoted { // within the braces \" and \} are characters
+			b.add(unescaped(l.Value, "$`\"\\\n}"), true)
 		} else {
 			err = b.part(p, quoted, i == 0, i == len(w.Parts)-1)
 		}

@@ -24,7 +24,7 @@ func echo(s *Shell, a []string) int {
 	text := strings.Join(args, " ")
 	if escapes {
 		var stops bool
-		if text, stops = backslashes(text, true); stops {
+		if text, stops = backslashes(text, false); stops {
 			newline = false
 		}
 	}
@@ -34,8 +34,9 @@ func echo(s *Shell, a []string) int {
 	return s.wrote(text)
 }
 
-// backslashes replaces the escapes of echo -e and printf %b; stops: there was \c.
-func backslashes(text string, zero bool) (result string, stops bool) {
+// backslashes replaces the escapes of echo -e and, with octal numbers without a zero
+// before them, of printf %b; stops: there was \c.
+func backslashes(text string, octal bool) (result string, stops bool) {
 	var t strings.Builder
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' || i+1 == len(text) {
@@ -46,15 +47,15 @@ func backslashes(text string, zero bool) (result string, stops bool) {
 		switch c := text[i]; {
 		case c == 'c':
 			return t.String(), true
-		case c == '0' && zero:
+		case c == '0':
 			n := digits(text[i+1:], 3, 8)
 			t.WriteByte(byte(numberOf(text[i+1:i+1+n], 8)))
 			i += n
-		case !zero && c >= '0' && c <= '7':
+		case octal && c >= '1' && c <= '7':
 			n := digits(text[i:], 3, 8)
 			t.WriteByte(byte(numberOf(text[i:i+n], 8)))
 			i += n - 1
-		case zero && (c == '\'' || c == '"' || c == '?'):
+		case c == '\'' || c == '"' || c == '?':
 			t.WriteString(`\` + string(c))
 		default:
 			i += escape(&t, text[i:]) - 1

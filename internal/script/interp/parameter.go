@@ -203,7 +203,7 @@ func (s *Shell) special(name string) (variable, bool) {
 		}
 		list := slices.Clone(s.calls)
 		slices.Reverse(list)
-		return variable{list: listOf(append(list, "main"))}, true
+		return variable{list: listOf(list)}, true // with bash -c there is no main
 	case "DIRSTACK":
 		return variable{list: listOf(s.directories())}, true
 	}

@@ -25,7 +25,11 @@ func (b *builder) part(p syntax.WordPart, quoted, first, last bool) error {
 	switch p := p.(type) {
 	case *syntax.Lit:
 		if quoted {
-			b.add(b.unescaped(p.Value), true)
+			special := "$`\"\\\n"
+			if b.document {
+				special = "$`\\\n"
+			}
+			b.add(unescaped(p.Value, special), true)
 			return nil
 		}
 		b.literal(p.Value, first, last)
@@ -201,15 +205,11 @@ func (b *builder) tilde(text string, last bool) (rest string) {
 	return text[end:]
 }
 
-// unescaped removes the backslashes that count in double quotes, or in a
-// here-document.
-func (b *builder) unescaped(text string) string {
+// unescaped removes the backslashes before characters that are special in double
+// quotes, or in a here-document.
+func unescaped(text, special string) string {
 	if strings.IndexByte(text, '\\') < 0 {
 		return text
-	}
-	special := "$`\"\\\n"
-	if b.document {
-		special = "$`\\\n"
 	}
 	var t strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -5,7 +5,6 @@ package interp
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // printf is the builtin of that name.
@@ -234,26 +233,15 @@ func (f *formatting) text(c byte, flags string, width, precision int) {
 	arg, _ := f.next()
 	switch c {
 	case 'b':
-		arg, f.stops = backslashes(arg, false0(arg))
+		arg, f.stops = backslashes(arg, true)
 	case 'q', 'Q':
 		arg = backslashed(arg)
 	}
-	if precision >= 0 && c != 'q' {
-		if f.s.utf8() {
-			if runes := []rune(arg); utf8.ValidString(arg) && len(runes) > precision {
-				arg = string(runes[:precision])
-			} else if !utf8.ValidString(arg) {
-				arg = arg[:min(len(arg), precision)]
-			}
-		} else {
-			arg = arg[:min(len(arg), precision)]
-		}
+	if precision >= 0 && c != 'q' { // Bash counts bytes
+		arg = arg[:min(len(arg), precision)]
 	}
 	f.pad(arg, flags, width)
 }
-
-// false0: %b reads \0NNN like echo -e, and \NNN too.
-func false0(string) bool { return true }
 
 // pad writes a text in its width. Bash counts bytes.
 func (f *formatting) pad(text, flags string, width int) {

@@ -107,6 +107,10 @@ func (b *builder) elements(values []string, star, quoted bool) {
 		b.add(strings.Join(values, glue), quoted)
 		return
 	}
+	if g := b.glue(); !quoted && strings.Trim(g, " \t\n") != "" { // keeps empty ones between others
+		b.expanded(strings.Join(values, g))
+		return
+	}
 	for i, v := range values {
 		if i > 0 {
 			if quoted {
