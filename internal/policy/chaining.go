@@ -53,7 +53,7 @@ func chains(s string, at, end int) bool {
 	case (operator == "&&" || operator == "||") && spaced && after != "" && isBlank(after[0]) && strings.TrimSpace(before) != "":
 		return beginsWord(strings.TrimLeft(after, " \t"))
 	}
-	c := following{operator: operator, before: before, spaced: spaced, glued: before != "" && !spaced && after != "" && !isBlank(after[0])}
+	c := operatorContext{operator: operator, before: before, spaced: spaced, glued: before != "" && !spaced && after != "" && !isBlank(after[0])}
 	c.word, c.rest = nextWord(after)
 	return c.isCommand()
 }
@@ -63,8 +63,8 @@ func beginsWord(s string) bool {
 	return s != "" && (isNameStart(s[0]) || s[0] >= 0x80 || strings.IndexByte("./~'\"({[\\-@!:", s[0]) >= 0)
 }
 
-// following is what stands behind an operator.
-type following struct {
+// operatorContext is what stands behind an operator.
+type operatorContext struct {
 	operator string
 	before   string // the text before it, up to lookBack
 	spaced   bool   // a blank in front of it
@@ -78,7 +78,7 @@ type following struct {
 // word decides: a path or an option makes it a command at once, a word that is
 // no known command makes it none. A miss is harmless, because no shell runs; a
 // false alarm refuses honest work.
-func (c *following) isCommand() bool {
+func (c *operatorContext) isCommand() bool {
 	switch {
 	case c.word == "":
 		return false
@@ -105,7 +105,7 @@ func (c *following) isCommand() bool {
 }
 
 // isLast reports whether nothing follows the word that could be its argument.
-func (c *following) isLast() bool {
+func (c *operatorContext) isLast() bool {
 	rest := strings.TrimLeft(c.rest, " \t")
 	return rest == "" || isOperatorByte(rest[0])
 }
@@ -122,7 +122,7 @@ func isRooted(word string) bool {
 
 // isProgramPath distinguishes a program from the next of several paths
 // ("/opt/a;/opt/b") and from an alternative of a pattern ("^/a|/b").
-func (c *following) isProgramPath() bool {
+func (c *operatorContext) isProgramPath() bool {
 	if commandKind(c.word[strings.LastIndexByte(c.word, '/')+1:]) != notCommand || c.hasOption() {
 		return true
 	}
@@ -137,7 +137,7 @@ func (c *following) isProgramPath() bool {
 // it is a parameter of an address ("?a=1&date"), or an alternative of a pattern
 // ("dist|make") unless it is a shell or another reader of pipes, or a command
 // stands before it.
-func (c *following) isPartOfText() bool {
+func (c *operatorContext) isPartOfText() bool {
 	if c.operator == "&" {
 		address := c.before[strings.LastIndexAny(c.before, " \t\n")+1:]
 		return strings.Contains(address, "://") || strings.Contains(address, "?")
@@ -151,7 +151,7 @@ func (c *following) isPartOfText() bool {
 
 // hasOption reports whether word looks like a name and is followed by an
 // option.
-func (c *following) hasOption() bool {
+func (c *operatorContext) hasOption() bool {
 	rest := strings.TrimLeft(c.rest, " \t")
 	if rest == c.rest || !isPath(c.word) || c.word[0] == '-' {
 		return false

@@ -27,7 +27,7 @@ type outcome struct {
 // act adds what one act of a program comes to: a command line that it starts,
 // or an objection. An act of an unknown kind is an objection.
 func (o *outcome) act(a *programs.Act) {
-	switch a.Does {
+	switch a.Kind {
 	case programs.Starts:
 		o.start(a, a.Start)
 	case programs.RunsLine:

@@ -135,7 +135,7 @@ func (j *fileJudge) narrow(b language.Bounds, lent language.Credentials) {
 // counts reports whether the program is a wrapper or cannot be judged; what the
 // options of other allowed programs do is for the rules to judge.
 func (j *fileJudge) counts(p *programs.Program) bool {
-	return p.Wraps != nil && !p.Wraps.Trusted() || p.Never != ""
+	return p.Wrapper != nil && !p.Wrapper.Trusted() || p.Never != ""
 }
 
 // admit finds the rules of a program that another one would start.

@@ -103,7 +103,7 @@ func ofWorkspace(s *programs.Start) bool {
 func ofProject(s *programs.Start) bool {
 	word := s.Words[0]
 	p := programs.Starter(word)
-	wraps := p != nil && (p.Wraps != nil && !p.Wraps.Project || p.Never != "")
+	wraps := p != nil && (p.Wrapper != nil && !p.Wrapper.Project || p.Never != "")
 	return s.Project && !strings.Contains(word, "/") && commandKind(word) != systemCommand && !wraps
 }
 

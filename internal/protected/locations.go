@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// Locations returns what must be kept from commands, at its present location: the
-// files as they were when they were read, wherever they have been moved; and
-// what is at their paths now, unless commands can decide where these lead.
+// Locations returns the present locations of the files that must be kept from
+// commands, sorted by path: the files that were read, even if they have been moved
+// since; and the files at their paths now, unless a command can decide where these
+// paths lead.
 func (k *Registry) Locations() []Location {
 	if k == nil {
 		return nil

@@ -99,8 +99,8 @@ func canWrite(info fs.FileInfo) bool {
 
 // IsForeign reports whether a file belongs to a user who is neither root nor
 // the server's. In a user namespace (a rootless container), all owners without a
-// mapping look like one user, whom no process in it can be. They are of outside,
-// as whoever made the container is, and count as root does.
+// mapping look like one user, whom no process inside can become. They count as root
+// does: they are outside of the container, like the user who made it.
 func IsForeign(info fs.FileInfo) bool {
 	owner, known := ownerOf(info)
 	return known && owner != 0 && owner != os.Geteuid() && !Unmapped(owner)

@@ -115,7 +115,7 @@ func New(o Options) (*Sandbox, error) {
 		return nil, errors.Join(err, s.scratch.close(nil))
 	}
 	s.temporary = newTemporary(o.Limits.TemporaryBytes, s.scratch.dir)
-	s.status.Temporary = fmt.Sprintf("%d bytes of temporary files for the commands of each session", s.temporary.most)
+	s.status.Temporary = fmt.Sprintf("%d bytes of temporary files for the commands of each session", s.temporary.bound)
 	if s.guard, err = guard.New(guard.Options{Aside: o.quarantineDir(s.scratch.dir), Log: o.Log}); err != nil {
 		return nil, errors.Join(err, s.scratch.close(nil))
 	}

@@ -42,7 +42,7 @@ const (
 
 // tempWatch is the watch over the temporary files of all session sandboxes.
 type tempWatch struct {
-	most  int64          // bytes, for each session sandbox
+	bound int64          // bytes, for each session sandbox
 	ended chan struct{}  // closed by close
 	work  sync.WaitGroup // the goroutine that measures, as long as commands run
 
@@ -64,7 +64,7 @@ func newTemporary(most int64, dir string) *tempWatch {
 			most = min(most, free/temporaryPart)
 		}
 	}
-	return &tempWatch{most: most, margin: most / 2, commands: map[*Confined]bool{}, ended: make(chan struct{})}
+	return &tempWatch{bound: most, margin: most / 2, commands: map[*Confined]bool{}, ended: make(chan struct{})}
 }
 
 // freeOn returns the free bytes of the file system with a directory.
@@ -153,14 +153,14 @@ func (s *Sandbox) measureIfDue() {
 		all[c.session] = append(all[c.session], c)
 	}
 	t.mu.Unlock()
-	margin := t.most / 2
+	margin := t.bound / 2
 	for sess, commands := range all {
 		used, ok := s.temporaryBytes(sess, commands, t.ended)
 		if !ok {
 			return
 		}
-		margin = min(margin, max((t.most-used)/2, t.most/temporaryMargins))
-		sess.limitTemporary(used, t.most, commands)
+		margin = min(margin, max((t.bound-used)/2, t.bound/temporaryMargins))
+		sess.limitTemporary(used, t.bound, commands)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,5 +197,5 @@ func (c *Confined) explainTemporary(r *tipstaff.Result) {
 	}
 	r.Cause = tipstaff.TemporaryLimit
 	r.Refusals = append(r.Refusals, fmt.Sprintf("It was ended by the limit of temporary files, %d bytes for all commands of a session together, which had %d. Remove what is not needed from $TMPDIR; large files belong in the workspace. The operator sets it with TIPSTAFF_LIMIT_TEMPORARY_BYTES.",
-		c.sandbox.temporary.most, used))
+		c.sandbox.temporary.bound, used))
 }

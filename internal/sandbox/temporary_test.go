@@ -54,13 +54,13 @@ func TestTheBoundOfTemporaryFilesIsThatOfTheDiskUnlessItIsSet(t *testing.T) {
 	if !ok {
 		t.Fatal("the disk does not tell what is free")
 	}
-	if got := newTemporary(0, dir).most; got > maxTemporary || got > free/temporaryPart+1<<30 || got <= 0 {
+	if got := newTemporary(0, dir).bound; got > maxTemporary || got > free/temporaryPart+1<<30 || got <= 0 {
 		t.Errorf("of %d free bytes %d", free, got)
 	}
-	if got := newTemporary(5, dir).most; got != 5 {
+	if got := newTemporary(5, dir).bound; got != 5 {
 		t.Errorf("set to 5 it is %d", got)
 	}
-	if got := newTemporary(0, dir+"/missing").most; got != maxTemporary {
+	if got := newTemporary(0, dir+"/missing").bound; got != maxTemporary {
 		t.Errorf("where nothing is known it is %d", got)
 	}
 }

@@ -22,7 +22,7 @@ type options struct {
 	recurse                     *string
 	repo                        string
 	tell                        []string
-	stdin, strange, dry         bool
+	stdin, unknown, dry         bool
 	operands                    []string
 }
 
@@ -75,7 +75,7 @@ var letters = map[byte]string{'f': "--force", 'd': "--delete", 'o': "--push-opti
 var ofSendPack = map[string]option{
 	"--remote":        {set: nothing, value: true},
 	"--stdin":         {set: is(func(o *options) *bool { return &o.stdin })},
-	"--stateless-rpc": {set: is(func(o *options) *bool { return &o.strange })},
+	"--stateless-rpc": {set: is(func(o *options) *bool { return &o.unknown })},
 	"--helper-status": {set: nothing},
 }
 
@@ -110,10 +110,10 @@ func (o *options) long(word string, next []string, sendPack bool) int {
 	}
 	switch {
 	case !ok, has && !opt.value && !opt.glued, has && !on:
-		o.strange = true
+		o.unknown = true
 		return 0
 	case on && opt.value && !has && len(next) == 0:
-		o.strange = true
+		o.unknown = true
 		return 0
 	}
 	used := 0
@@ -141,7 +141,7 @@ func (o *options) short(text string, next []string) int {
 		opt, ok := knownOptions[full]
 		switch {
 		case !ok:
-			o.strange = true
+			o.unknown = true
 			return 0
 		case !opt.value:
 			o.apply(full, opt, "", true)
@@ -150,7 +150,7 @@ func (o *options) short(text string, next []string) int {
 			o.apply(full, opt, text[i+1:], true)
 			return 0
 		case len(next) == 0:
-			o.strange = true
+			o.unknown = true
 			return 0
 		}
 		o.apply(full, opt, next[0], true)

@@ -13,14 +13,14 @@ func Read(args []string, open func(Location) Repository) Push {
 	if !p.Is {
 		return p
 	}
-	if c.strange || c.sub != "push" && c.sub != "send-pack" {
+	if c.unknown || c.sub != "push" && c.sub != "send-pack" {
 		return p.anything()
 	}
 	o := readOptions(c.rest, c.sub == "send-pack")
 	p.Options, p.Prunes = o.tell, o.prune
 	p.plainly = o.force || o.mirror || slices.ContainsFunc(o.operands[min(1, len(o.operands)):], func(spec string) bool { return strings.HasPrefix(spec, "+") })
 	p.Forced = p.plainly || o.lease || o.prune
-	if o.strange || o.stdin {
+	if o.unknown || o.stdin {
 		return p.anything()
 	}
 	repo := open(c.location)
@@ -34,7 +34,7 @@ func Read(args []string, open func(Location) Repository) Push {
 	} else {
 		r.sendPack()
 	}
-	if r.lost {
+	if r.unclear {
 		return p.anything()
 	}
 	return p
@@ -51,7 +51,7 @@ type command struct {
 	settings settings // of -c
 	sub      string
 	rest     []string
-	strange  bool // there are options whose effect on the repository is not known
+	unknown  bool // there are options whose effect on the repository is not known
 }
 
 // readCommand reads the options of git itself, up to the name of the
@@ -76,7 +76,7 @@ func readCommand(args []string) command {
 			}
 			c.option(name, value)
 		default:
-			c.strange = true
+			c.unknown = true
 			if !glued && slices.Contains([]string{"--namespace", "--super-prefix", "--config-env", "--attr-source", "--list-cmds"}, word) {
 				i++
 			}
@@ -91,12 +91,12 @@ func (c *command) option(name, value string) {
 		if value != "" {
 			c.location.Dirs = append(c.location.Dirs, value)
 		}
-		c.strange = c.strange || c.location.GitDir != "" // it is relative to the directory so far
+		c.unknown = c.unknown || c.location.GitDir != "" // it is relative to the directory so far
 	case "-c":
 		c.settings = append(c.settings, settingOf(value))
 	case "--git-dir":
 		c.location.GitDir = value
-		c.strange = c.strange || value == ""
+		c.unknown = c.unknown || value == ""
 	}
 }
 
@@ -110,7 +110,7 @@ func (c *command) pushes() bool {
 		return true
 	case c.sub == "subtree":
 		return slices.Contains(c.rest, "push")
-	case c.strange:
+	case c.unknown:
 		// The subcommand may be the value of an option that is not known.
 		return slices.Contains(c.rest, "push") || slices.Contains(c.rest, "send-pack") || slices.Contains(c.rest, "http-push")
 	}
@@ -123,7 +123,7 @@ type reader struct {
 	options  *options
 	repo     Repository
 	settings settings
-	lost     bool // something is not understood
+	unclear  bool // something is not understood
 }
 
 // readPush reads git push: cmd_push and do_push of git's builtin/push.c.
@@ -140,7 +140,7 @@ func (r *reader) readPush() {
 	}
 	name := r.push.Remote
 	if len(r.settings.all("remotes", "", strings.ToLower(name))) > 0 {
-		r.lost = true // a group of remotes
+		r.unclear = true // a group of remotes
 		return
 	}
 	if o.mirror || r.settings.isTrue("remote", name, "mirror") {
@@ -158,12 +158,12 @@ func (r *reader) readPush() {
 	if len(specs) == 0 && !o.tags && !o.all {
 		r.byDefault(name)
 	}
-	r.besides()
+	r.addImplied()
 }
 
-// besides adds what is pushed with the rest: tags that are followed, and
+// addImplied adds what is pushed with the rest: tags that are followed, and
 // submodules, whose remotes are others.
-func (r *reader) besides() {
+func (r *reader) addImplied() {
 	follows := r.settings.isTrue("push", "", "followtags")
 	r.push.Implied = r.push.Implied || follows && r.options.follow == nil
 	if r.options.follow != nil {
@@ -185,7 +185,7 @@ func (r *reader) besides() {
 		recurse = *r.options.recurse
 	}
 	if !slices.Contains([]string{"no", "off", "false", "check"}, recurse) {
-		r.lost = true
+		r.unclear = true
 	}
 }
 
@@ -193,7 +193,7 @@ func (r *reader) besides() {
 func (r *reader) sendPack() {
 	o := r.options
 	if len(o.operands) == 0 {
-		r.lost = true
+		r.unclear = true
 		return
 	}
 	r.push.Remote = o.operands[0]
@@ -259,7 +259,7 @@ func (r *reader) byDefault(remote string) {
 	case mode == "simple" || mode == "current" || mode == "":
 		r.add(Update{To: []string{head}})
 	default:
-		r.lost = true
+		r.unclear = true
 	}
 }
 

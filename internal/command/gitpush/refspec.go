@@ -63,7 +63,7 @@ func (r *reader) refspec(spec string) {
 	var u Update
 	switch {
 	case to == "":
-		r.lost = true // git refuses it
+		r.unclear = true // git refuses it
 		return
 	case strings.Contains(to, "*"):
 		u = pattern(to, force)
@@ -93,7 +93,7 @@ func pattern(to string, force bool) Update {
 func (r *reader) to(name string, from source) Update {
 	switch {
 	case strings.Contains(name, "..") || strings.Contains(name, "//") || strings.ContainsAny(name, " ~^?[\\"):
-		r.lost = true // git refuses it
+		r.unclear = true // git refuses it
 		return everything
 	case strings.HasPrefix(name, "refs/"):
 		return Update{To: []string{name}}

@@ -67,7 +67,7 @@ func (r *reader) mapped(name string) {
 	r.push.Implied = true
 	refs, known := r.refsNamed(name)
 	if !known {
-		r.lost = true
+		r.unclear = true
 		return
 	}
 	if len(refs) != 1 {
@@ -134,7 +134,7 @@ func (r *reader) source(name string, force bool) {
 	}
 	switch {
 	case !known:
-		r.lost = true
+		r.unclear = true
 		return
 	case len(refs) > 0:
 	case name == "HEAD":
@@ -146,7 +146,7 @@ func (r *reader) source(name string, force bool) {
 		to, known := r.follow(name) // a ref outside of refs/
 		switch {
 		case !known:
-			r.lost = true
+			r.unclear = true
 			return
 		case to != "" && to != name:
 			u = r.to(to, unknownSource)

@@ -35,7 +35,7 @@ func (r *reader) module(value string, glued bool) {
 	}
 	words := append([]string{ModuleProgram(value)}, r.args[r.at+1:]...)
 	r.innerOf(words[0], r.at+1)
-	r.act(Act{Does: Starts, Start: Start{Words: words, Itself: true}}, r.by+" -m", r.at)
+	r.act(Act{Kind: Starts, Start: Start{Words: words, Itself: true}}, r.by+" -m", r.at)
 }
 
 // ModuleProgram returns the name of the program that a module of Python is:
@@ -160,7 +160,7 @@ func (r *reader) do(name string, o Option, value string, glued bool) {
 	case Hole:
 		r.holes = append(r.holes, value)
 	case Variable:
-		r.act(Act{Does: PutsInEnv, Text: value}, r.by, r.at)
+		r.act(Act{Kind: PutsInEnv, Text: value}, r.by, r.at)
 	case Moves:
 		r.moved = true
 	case Plain:
@@ -168,7 +168,7 @@ func (r *reader) do(name string, o Option, value string, glued bool) {
 	case Ends:
 		r.ended = true
 	case Needs:
-		r.act(Act{Does: Starts, Start: Start{Words: []string{o.Of}}}, by, r.at)
+		r.act(Act{Kind: Starts, Start: Start{Words: []string{o.Of}}}, by, r.at)
 	case Refuse:
 		r.refuse(name, "an option of "+r.by+" that can start programs or read commands from a file", r.at)
 	case MaybeRefuse:
@@ -176,9 +176,9 @@ func (r *reader) do(name string, o Option, value string, glued bool) {
 			r.refuse(name, "an option of "+r.by+" that says where its programs are", r.at)
 		}
 	case Setting, SettingEnv:
-		r.act(Act{Does: Sets, Text: value, FromName: o.Kind == SettingEnv}, by, r.at)
+		r.act(Act{Kind: Sets, Text: value, FromName: o.Kind == SettingEnv}, by, r.at)
 	case Code:
-		r.act(Act{Does: RunsCode, Text: value, Of: o.Of}, r.by, r.at)
+		r.act(Act{Kind: RunsCode, Text: value, Of: o.Of}, r.by, r.at)
 	}
 }
 
@@ -190,8 +190,8 @@ func (r *reader) unknown(name string, glued bool) {
 	if !glued {
 		r.valueAt = r.at + 1
 	}
-	if r.Wraps != nil {
-		if !r.Wraps.Trusted() {
+	if r.Wrapper != nil {
+		if !r.Wrapper.Trusted() {
 			r.refuse(name, "an option of "+r.by+" that is not known here, so it cannot be told what it would start", r.at)
 		}
 		return
@@ -232,6 +232,6 @@ func (r *reader) until(by, first string, moved bool) {
 	if first != "" {
 		words = slices.Concat([]string{first}, words)
 	}
-	r.act(Act{Does: Starts, Start: Start{Words: words, InOne: r.base.InOne, Moved: moved, Holes: []string{"{}"}}}, by, from)
+	r.act(Act{Kind: Starts, Start: Start{Words: words, InOne: r.base.InOne, Moved: moved, Holes: []string{"{}"}}}, by, from)
 	r.at = end
 }

@@ -39,8 +39,8 @@ type Program struct {
 	// Groups are words that may stand in front of a subcommand: image of docker.
 	Groups []string
 
-	Never       string // why it cannot be judged at all; "" if it can be
-	Wraps       *Wraps // nil: its operands are not a command line
+	Never       string   // why it cannot be judged at all; "" if it can be
+	Wrapper     *Wrapper // nil: its operands are not a command line
 	Options     map[string]Option
 	Operands    Operands
 	Safe        []string // keys of settings that are harmless
@@ -67,8 +67,8 @@ type Style struct {
 	Prefixes    bool // a directory precedes what replaces {}
 }
 
-// Wraps says how the operands of a wrapper form a command line.
-type Wraps struct {
+// Wrapper says how the operands of a wrapper form a command line.
+type Wrapper struct {
 	After              int // the wrapper's own operands before the command line
 	Permute, Dashdash  bool
 	Assigns, Joined    bool
@@ -82,7 +82,7 @@ type Wraps struct {
 
 // Trusted reports whether programs of the project or the workspace, and unknown
 // options, are not examined.
-func (w *Wraps) Trusted() bool { return w.Project || w.Workspace }
+func (w *Wrapper) Trusted() bool { return w.Project || w.Workspace }
 
 // Operands says what arguments that are not options can mean.
 type Operands struct {
@@ -216,8 +216,8 @@ func readTables() (map[string]*Program, error) {
 
 // passing marks the wrappers of which every option is the inner program's.
 func (p *Program) passing() {
-	if p.Wraps != nil {
-		p.Wraps.all = p.Wraps.Of != "" && len(p.Options) == 0
+	if p.Wrapper != nil {
+		p.Wrapper.all = p.Wrapper.Of != "" && len(p.Options) == 0
 	}
 	for _, sub := range p.Subcommands {
 		sub.passing()
@@ -263,7 +263,7 @@ func Versioned(name string) *Program {
 // boundary for it.
 func Interpreter(name string) bool {
 	p := Find(PlainName(name))
-	return p != nil && (p.Interpreter || p.Wraps != nil || p.Never != "")
+	return p != nil && (p.Interpreter || p.Wrapper != nil || p.Never != "")
 }
 
 // Fetches reports whether a program waits for other hosts.

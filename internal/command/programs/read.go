@@ -16,7 +16,7 @@ type Reading struct {
 // Act is something that a program would do because of its arguments. The caller
 // judges its effect.
 type Act struct {
-	Does Deed
+	Kind ActKind
 	Start
 	Text     string   // the line, variable, setting or code; for Refused the part that shows it
 	Of       string   // of Code: the language; of Refused: why, continuing "args[1] …, "
@@ -25,19 +25,19 @@ type Act struct {
 	FromName bool     // of Sets: the value is in a variable
 }
 
-// Deed is the kind of an act.
-type Deed int
+// ActKind is the kind of an act.
+type ActKind int
 
-// The deeds. The zero one is refused.
+// The kinds of acts. The zero one is refused.
 const (
-	Refused   Deed = iota
-	Starts         // the words of Start
-	RunsLine       // Text, through a shell or a splitter like one
-	RunsValue      // the same, unless it is empty, cat or the like
-	PutsInEnv      // Text is NAME=value of an environment
-	Sets           // Text is KEY=value
-	SetsNamed      // the same, but only settings that name programs count
-	RunsCode       // Text is a program in the language Of
+	Refused   ActKind = iota
+	Starts            // the words of Start
+	RunsLine          // Text, through a shell or a splitter like one
+	RunsValue         // the same, unless it is empty, cat or the like
+	PutsInEnv         // Text is NAME=value of an environment
+	Sets              // Text is KEY=value
+	SetsNamed         // the same, but only settings that name programs count
+	RunsCode          // Text is a program in the language Of
 )
 
 // Start is a command line that a program would start, and what is known about
@@ -129,8 +129,8 @@ type operand struct {
 
 func newReader(p *Program, by string, args []string, base Position, text []bool) *reader {
 	r := &reader{Program: p, by: by, args: args, base: base, text: text, options: true, doubtful: -1, valueAt: -1}
-	if p.Wraps != nil {
-		r.skip = p.Wraps.After
+	if p.Wrapper != nil {
+		r.skip = p.Wrapper.After
 	}
 	return r
 }
@@ -154,17 +154,17 @@ func (r *reader) read() {
 // as well.
 func (r *reader) word(arg string) (done bool) {
 	switch {
-	case r.Wraps != nil && r.Wraps.Of != "" && r.Wraps.all && r.skip == 0 && arg != "--":
+	case r.Wrapper != nil && r.Wrapper.Of != "" && r.Wrapper.all && r.skip == 0 && arg != "--":
 		r.start(r.at) // the options are those of the program
 		return true
 	case !r.options, len(arg) < 2 || arg[0] != '-':
 		return r.operand(arg)
-	case arg == "--" && r.Wraps != nil && r.Wraps.Dashdash:
+	case arg == "--" && r.Wrapper != nil && r.Wrapper.Dashdash:
 		r.start(r.at + 1)
 		return true
 	case arg == "--":
 		r.options = false
-	case r.Wraps != nil && r.Wraps.Digits && strings.Trim(arg[1:], "0123456789") == "":
+	case r.Wrapper != nil && r.Wrapper.Digits && strings.Trim(arg[1:], "0123456789") == "":
 	default:
 		return r.option(arg)
 	}
@@ -173,7 +173,7 @@ func (r *reader) word(arg string) (done bool) {
 
 // operand reads an argument that is not an option.
 func (r *reader) operand(arg string) (done bool) {
-	w := r.Wraps
+	w := r.Wrapper
 	switch {
 	case r.Subcommands != nil && r.at == r.valueAt && r.Subcommands[arg] == nil && r.hasSubcommandAfter(r.at):
 		// The value of an option that is not in the table, as far as can be told.
@@ -185,7 +185,7 @@ func (r *reader) operand(arg string) (done bool) {
 		r.options = r.options && !r.Style.Early
 	case arg == "-" && r.options: // env - and su - give it another meaning
 	case w.Assigns && strings.Contains(arg, "=") && arg[0] != '/': // sudo treats a word that begins with a slash as a program
-		r.act(Act{Does: PutsInEnv, Text: arg}, r.by, r.at)
+		r.act(Act{Kind: PutsInEnv, Text: arg}, r.by, r.at)
 	case w.Dashdash, r.skip > 0 && (r.Operands.Optional == nil || slices.Contains(r.Operands.Optional, arg)):
 		r.skip--
 		r.options = r.options && (w.Permute || w.Dashdash)
@@ -238,23 +238,23 @@ func (r *reader) start(at int) {
 		r.finish()
 		return
 	}
-	if r.Wraps.Exact {
+	if r.Wrapper.Exact {
 		r.inner(at)
 	}
-	if r.Wraps.Appends {
+	if r.Wrapper.Appends {
 		if end := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, ":::") }); end >= 0 {
 			words = words[:end] // for GNU parallel: arguments, not the command
 		}
 	}
-	if r.Wraps.Joined && !r.asIs {
+	if r.Wrapper.Joined && !r.asIs {
 		r.line(RunsLine, r.by, strings.Join(words, " "), at)
 		return
 	}
-	if r.Wraps.Of != "" {
-		r.act(Act{Does: Starts, Start: Start{Words: append([]string{r.Wraps.Of}, words...), Itself: true}}, r.by, at-1)
+	if r.Wrapper.Of != "" {
+		r.act(Act{Kind: Starts, Start: Start{Words: append([]string{r.Wrapper.Of}, words...), Itself: true}}, r.by, at-1)
 		return
 	}
-	r.act(Act{Does: Starts, Start: Start{Words: words, Open: r.appends()}}, r.by, at)
+	r.act(Act{Kind: Starts, Start: Start{Words: words, Open: r.appends()}}, r.by, at)
 }
 
 // inner finds the text in a command line whose arguments are passed on
@@ -274,7 +274,7 @@ func (r *reader) innerOf(name string, at int) {
 	newReader(table, name, r.args[at:], Position{}, r.text[at:]).read()
 }
 
-func (r *reader) appends() bool { return r.Wraps != nil && r.Wraps.Appends }
+func (r *reader) appends() bool { return r.Wrapper != nil && r.Wrapper.Appends }
 
 // finish handles what remains when the arguments contained no command line.
 func (r *reader) finish() {
@@ -282,11 +282,11 @@ func (r *reader) finish() {
 	if r.ended {
 		return
 	}
-	r.out.Bare = r.Wraps != nil && !r.commanded
+	r.out.Bare = r.Wrapper != nil && !r.commanded
 	if r.Never != "" {
 		r.refuse(r.by, r.Never, -1)
 	}
-	if r.out.Bare && r.Wraps.Shell {
+	if r.out.Bare && r.Wrapper.Shell {
 		r.refuse(r.by, "without a command it starts a shell", -1)
 	}
 	r.finishOperands()
@@ -322,21 +322,21 @@ func (r *reader) finishOperands() {
 			}
 		}
 		if o.Code != "" && !r.hasOption(o.CodeNot) && (o.EachCode || i == 0) {
-			r.act(Act{Does: RunsCode, Text: operand.text, Of: o.Code}, r.by, operand.at)
+			r.act(Act{Kind: RunsCode, Text: operand.text, Of: o.Code}, r.by, operand.at)
 		}
 		if o.Line {
 			r.line(RunsLine, r.by, operand.text, operand.at)
 		}
 		if o.Program && i == 0 {
-			r.act(Act{Does: Starts, Start: Start{Words: []string{operand.text}, Workspace: true}}, r.by, operand.at)
+			r.act(Act{Kind: Starts, Start: Start{Words: []string{operand.text}, Workspace: true}}, r.by, operand.at)
 		}
 		switch {
 		case !o.Setting && !o.Assignment:
 		case strings.Contains(operand.text, "="):
-			r.act(Act{Does: SetsNamed, Text: operand.text}, r.by, operand.at)
+			r.act(Act{Kind: SetsNamed, Text: operand.text}, r.by, operand.at)
 		case o.Setting && i+1 < len(r.operands): // KEY value
 			next := r.operands[i+1]
-			r.act(Act{Does: SetsNamed, Text: operand.text + "=" + next.text}, r.by, next.at)
+			r.act(Act{Kind: SetsNamed, Text: operand.text + "=" + next.text}, r.by, next.at)
 		}
 	}
 }
@@ -353,19 +353,19 @@ func (r *reader) act(a Act, by string, at int) {
 	}
 	a.Holes = slices.Concat(r.holes, a.Holes)
 	a.Moved = a.Moved || r.moved
-	if r.Wraps != nil {
-		a.Project, a.Workspace = a.Project || r.Wraps.Project, a.Workspace || r.Wraps.Workspace
+	if r.Wrapper != nil {
+		a.Project, a.Workspace = a.Project || r.Wrapper.Project, a.Workspace || r.Wrapper.Workspace
 	}
-	if a.Does != Starts || len(a.Words) > 0 {
+	if a.Kind != Starts || len(a.Words) > 0 {
 		r.out.Acts = append(r.out.Acts, a)
 	}
 }
 
 // line takes text as a command line, with more arguments behind it.
-func (r *reader) line(does Deed, by, text string, at int, more ...string) {
-	r.act(Act{Does: does, Text: text, More: more, Start: Start{InOne: true, Open: r.appends()}}, by, at)
+func (r *reader) line(does ActKind, by, text string, at int, more ...string) {
+	r.act(Act{Kind: does, Text: text, More: more, Start: Start{InOne: true, Open: r.appends()}}, by, at)
 }
 
 func (r *reader) refuse(found, why string, at int) {
-	r.act(Act{Does: Refused, Text: found, Of: why}, r.by, at)
+	r.act(Act{Kind: Refused, Text: found, Of: why}, r.by, at)
 }

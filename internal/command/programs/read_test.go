@@ -13,7 +13,7 @@ import (
 // TestWhatArgumentsComeTo: acts in the order of the arguments, with the
 // deciding row of the table.
 func TestWhatArgumentsComeTo(t *testing.T) {
-	names := map[programs.Deed]string{
+	names := map[programs.ActKind]string{
 		programs.Refused: "refused", programs.Starts: "starts", programs.RunsLine: "line", programs.RunsValue: "value",
 		programs.PutsInEnv: "env", programs.Sets: "sets", programs.SetsNamed: "named", programs.RunsCode: "code",
 	}
@@ -56,13 +56,13 @@ func TestWhatArgumentsComeTo(t *testing.T) {
 			var got []string
 			for _, a := range programs.Read(words[0], words[1:], programs.Position{}).Acts {
 				text := a.Text
-				if a.Does == programs.Starts {
+				if a.Kind == programs.Starts {
 					text = strings.Join(a.Words, " ")
 				}
 				if len(a.More) > 0 {
 					text += " + " + strings.Join(a.More, " ")
 				}
-				got = append(got, fmt.Sprintf("%s %d %s: %s", names[a.Does], a.Index, a.By, text))
+				got = append(got, fmt.Sprintf("%s %d %s: %s", names[a.Kind], a.Index, a.By, text))
 			}
 			if diff := cmp.Diff(c.want, strings.Join(got, "; ")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.line, diff)

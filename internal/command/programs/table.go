@@ -58,7 +58,7 @@ func begin(open []*Program, in map[string]*Program, names string) ([]*Program, e
 
 // starting reports whether arguments can make the program start others.
 func (p *Program) starting() bool {
-	if p.Wraps != nil || p.Never != "" || p.Operands.act() {
+	if p.Wrapper != nil || p.Never != "" || p.Operands.act() {
 		return true
 	}
 	for _, option := range p.Options {
@@ -168,8 +168,8 @@ func (p *Program) optionRow(key, options []string) error {
 
 // wrapsRow parses a row about how a program wraps another command line.
 func (p *Program) wrapsRow(words []string) error {
-	w := &Wraps{}
-	p.Wraps = w
+	w := &Wrapper{}
+	p.Wrapper = w
 	if i := slices.Index(words, "after"); i >= 0 && i+1 < len(words) {
 		n, err := strconv.Atoi(words[i+1])
 		if err != nil {

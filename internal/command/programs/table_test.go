@@ -25,10 +25,10 @@ func TestTheTableCanBeReached(t *testing.T) {
 		if code := p.Operands.Code; code != "" && codeReaders[code] == nil {
 			t.Errorf("%s: nobody reads the language %q", name, code)
 		}
-		if p.Wraps != nil && p.Wraps.Dashdash && p.Wraps.After > 0 {
+		if p.Wrapper != nil && p.Wrapper.Dashdash && p.Wrapper.After > 0 {
 			t.Errorf("%s: operands are skipped twice", name)
 		}
-		if p.Wraps != nil && p.Wraps.Exact && p.Wraps.Joined {
+		if p.Wrapper != nil && p.Wrapper.Exact && p.Wrapper.Joined {
 			t.Errorf("%s: a shell reads what should get to the program as it is", name)
 		}
 		for sub, table := range p.Subcommands {

@@ -115,15 +115,15 @@ func (s *Script) Analyze(b ShellState) Analysis {
 	if b.Anything {
 		st.unsure("earlier scripts of the session may have changed what it means")
 	}
-	if why := unlike(s); why != "" {
+	if why := parseDoubt(s); why != "" {
 		st.ends(why)
 	}
 	w.stmts(st, s.File.Stmts, "")
 	return w.analysis
 }
 
-// unlike says why Bash may read another script than was parsed here.
-func unlike(s *Script) string {
+// parseDoubt says why Bash may read another script than was parsed here.
+func parseDoubt(s *Script) string {
 	switch {
 	case !utf8.ValidString(s.Text):
 		return "the script is not UTF-8"

@@ -32,7 +32,7 @@ const maxDirs = 8
 // It is for a script that another program runs, where nothing judges a command
 // when it is reached. So what is plain is listed here, and all else is not.
 func (s *Script) Plain(dir string) ([]Step, error) {
-	if why := unlike(s); why != "" {
+	if why := parseDoubt(s); why != "" {
 		return nil, &Fault{Line: 1, Column: 1, What: why}
 	}
 	p := plain{}

@@ -15,7 +15,7 @@ import (
 // Bounds of a store where its options set none.
 const (
 	DefaultWait = 2 * time.Minute
-	// maxOpen and mostOpenEach bound the questions that are open at once: in
+	// maxOpen and maxOpenEach bound the questions that are open at once: in
 	// all, and of one principal.
 	maxOpen     = 256
 	maxOpenEach = 32
@@ -117,7 +117,7 @@ func NewStore(o Options) *Store {
 // end; then the error holds the handle, and the same request finds the answer
 // later.
 //
-// An error means that nothing may run; the approval's word then says what
+// An error means that nothing may run; the approval's verdict then says what
 // became of the question. It is [ErrLater] or an *tipstaff.Error.
 func (s *Store) Approve(ctx context.Context, q policy.Question, claim string, ask Ask) (policy.Approval, error) {
 	it, approval, err := s.enter(q, claim, ask != nil)

@@ -10,7 +10,7 @@ import (
 	"tipstaff"
 )
 
-// Book says who is frozen, by the file of a state directory. Its methods may be
+// Book reads who is frozen from the file of a state directory. Its methods may be
 // called from several goroutines at once. A nil Book freezes nobody.
 type Book struct {
 	path string

@@ -23,7 +23,7 @@ func pathIn(dir string) string { return filepath.Join(dir, name) }
 
 const (
 	version = 1
-	// maxEntries and mostBytes bound the file.
+	// maxEntries and maxBytes bound the file.
 	maxEntries = 1000
 	maxBytes   = 8 << 20
 )

@@ -18,11 +18,11 @@ func (r *reading) setsGit() bool {
 		words[i] = r.args[i].text
 	}
 	return slices.ContainsFunc(programs.Read("git", words, programs.Position{}).Acts, func(a programs.Act) bool {
-		if a.Does != programs.Sets && a.Does != programs.SetsNamed {
+		if a.Kind != programs.Sets && a.Kind != programs.SetsNamed {
 			return false
 		}
 		key, value, _ := strings.Cut(a.Text, "=")
-		if a.Does == programs.SetsNamed && !strings.Contains(key, ".") {
+		if a.Kind == programs.SetsNamed && !strings.Contains(key, ".") {
 			return false // set and add of git config
 		}
 		return leadsGit(key, value)

@@ -217,14 +217,14 @@ func (w *wholePush) matches(r *reading, a Args, f Facts) bool {
 	}
 	for i := range p.Updates {
 		u := &p.Updates[i]
-		if !u.Within(w.refs) || u.Force && !w.tells("--force") || u.Lease && !w.tells("--force-with-lease", "--force") || u.Delete && !w.tells("--delete", "--prune") {
+		if !u.Within(w.refs) || u.Force && !w.hasOption("--force") || u.Lease && !w.hasOption("--force-with-lease", "--force") || u.Delete && !w.hasOption("--delete", "--prune") {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *wholePush) tells(options ...string) bool {
+func (w *wholePush) hasOption(options ...string) bool {
 	return slices.ContainsFunc(options, func(o string) bool { return slices.Contains(w.options, o) })
 }
 

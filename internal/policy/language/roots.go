@@ -48,7 +48,7 @@ func (r *reading) scripts() []string {
 		if language == "sed" {
 			language = "sed-files"
 		}
-		if a.Does == programs.RunsCode && programs.CodeStarts(language, a.Text) == "" {
+		if a.Kind == programs.RunsCode && programs.CodeStarts(language, a.Text) == "" {
 			out = append(out, a.Text)
 		}
 	}

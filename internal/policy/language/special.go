@@ -248,7 +248,7 @@ func (r *reading) starts(language string) bool {
 		if strings.HasPrefix(a.Of, language) {
 			read = a.Of
 		}
-		return a.Does == programs.RunsCode && (r.args[a.Index].hole || programs.CodeStarts(read, a.Text) != "")
+		return a.Kind == programs.RunsCode && (r.args[a.Index].hole || programs.CodeStarts(read, a.Text) != "")
 	})
 }
 

@@ -103,7 +103,7 @@ func Lint(file *language.Policy) []language.Fault {
 // not: a policy judges what it starts.
 func runs(name string) bool {
 	p := programs.Find(programs.PlainName(name))
-	return p != nil && (p.Interpreter || p.Never != "" || p.Wraps != nil && p.Wraps.Trusted())
+	return p != nil && (p.Interpreter || p.Never != "" || p.Wrapper != nil && p.Wrapper.Trusted())
 }
 
 // FaultsOf converts faults for programs to read; nil for none.

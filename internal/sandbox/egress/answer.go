@@ -66,7 +66,7 @@ func unreachable(t target, err error) *answer {
 }
 
 // answer informs the program, the operator's log, and Options.Refused.
-func (d *door) answer(w http.ResponseWriter, r *http.Request, err error) {
+func (d *sessionListener) answer(w http.ResponseWriter, r *http.Request, err error) {
 	var a *answer
 	if !errors.As(err, &a) {
 		a = &answer{status: http.StatusBadGateway, text: "the request failed", err: err}
@@ -92,14 +92,14 @@ const refusedHeader = "X-Tipstaff-Refused"
 // about those refusals that the operator's list explains. A program that sends
 // malformed requests is not told about: the list has nothing to do with that,
 // and it could fill the answer.
-func (d *door) report(ctx context.Context, a *answer) {
+func (d *sessionListener) report(ctx context.Context, a *answer) {
 	attrs := []any{"host", a.host, "status", a.status, "why", a.text}
 	if a.err != nil {
 		attrs = append(attrs, "err", a.err)
 	}
 	if a.reason == "" {
 		if ctx.Err() != nil {
-			return // the program has disconnected, or the door is closing
+			return // the program has disconnected, or the listener is closing
 		}
 		d.proxy.o.Log.InfoContext(ctx, "egress failed", attrs...)
 		return

@@ -19,11 +19,11 @@ import (
 
 // bubble is a proxy and its hosts in a bubble, where time is a matter of waiting.
 type bubble struct {
-	t     *testing.T
-	door  *memory
-	proxy *Proxy
-	ended chan error
-	gone  chan bool // one for each connection that the host has done with
+	t        *testing.T
+	listener *memory
+	proxy    *Proxy
+	ended    chan error
+	gone     chan bool // one for each connection that the host has done with
 }
 
 // inBubble runs a test with a proxy whose list has the host good.example; host
@@ -51,8 +51,8 @@ func inBubble(t *testing.T, host func(c *talk), test func(b *bubble), changes ..
 		for _, change := range changes {
 			change(&o)
 		}
-		b := &bubble{t: t, door: newMemory(), proxy: New(o), ended: make(chan error, 1), gone: gone}
-		go func() { b.ended <- b.proxy.Serve(t.Context(), b.door, token) }()
+		b := &bubble{t: t, listener: newMemory(), proxy: New(o), ended: make(chan error, 1), gone: gone}
+		go func() { b.ended <- b.proxy.Serve(t.Context(), b.listener, token) }()
 		test(b)
 		b.proxy.Close()
 		if err := <-b.ended; err != nil {
@@ -64,7 +64,7 @@ func inBubble(t *testing.T, host func(c *talk), test func(b *bubble), changes ..
 
 func (b *bubble) dial() *talk {
 	b.t.Helper()
-	c, err := b.door.dial()
+	c, err := b.listener.dial()
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 // contradicting lengths.
 type client struct {
 	net.Conn
-	door    *door
-	closing atomic.Bool
+	listener *sessionListener
+	closing  atomic.Bool
 
 	mu   sync.Mutex
 	open bool // the header is not complete yet
@@ -95,7 +95,7 @@ func (c *client) SetReadDeadline(t time.Time) error {
 
 // Write fails if the program does not read for the idle time.
 func (c *client) Write(p []byte) (int, error) {
-	_ = c.Conn.SetWriteDeadline(time.Now().Add(c.door.proxy.o.IdleTimeout))
+	_ = c.Conn.SetWriteDeadline(time.Now().Add(c.listener.proxy.o.IdleTimeout))
 	return c.Conn.Write(p)
 }
 
@@ -116,8 +116,8 @@ func (c *client) Close() error {
 	if !c.closing.CompareAndSwap(false, true) {
 		return c.Conn.Close()
 	}
-	defer c.door.connClosed()
-	if half, ok := c.Conn.(halfCloser); ok && !c.door.ending.Load() {
+	defer c.listener.connClosed()
+	if half, ok := c.Conn.(halfCloser); ok && !c.listener.closing.Load() {
 		c.drain(lingerTime)
 		if half.CloseWrite() == nil {
 			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)

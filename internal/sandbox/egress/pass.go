@@ -13,7 +13,7 @@ import (
 )
 
 // pass sends a plain request to the connected host, and returns its answer.
-func (d *door) pass(w http.ResponseWriter, r *http.Request, t target, upstream net.Conn) {
+func (d *sessionListener) pass(w http.ResponseWriter, r *http.Request, t target, upstream net.Conn) {
 	ctx := context.WithValue(r.Context(), singleConnKey{}, singleConn{t, upstream})
 	r = r.WithContext(ctx)
 	r.Header.Del("Upgrade")
@@ -39,7 +39,7 @@ func singleConnOf(ctx context.Context) (singleConn, bool) {
 
 // forwarder returns the HTTP proxy, which removes hop-by-hop fields and streams
 // bodies and trailers.
-func (d *door) forwarder() *httputil.ReverseProxy {
+func (d *sessionListener) forwarder() *httputil.ReverseProxy {
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			to, ok := singleConnOf(ctx)

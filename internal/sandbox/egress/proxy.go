@@ -56,7 +56,7 @@ type Proxy struct {
 
 	mu      sync.Mutex
 	closed  bool
-	ends    map[*door]context.CancelCauseFunc
+	ends    map[*sessionListener]context.CancelCauseFunc
 	serving sync.WaitGroup // one for each call of Serve
 }
 
@@ -85,7 +85,7 @@ func New(o Options) *Proxy {
 	o.HeaderTimeout = orElse(o.HeaderTimeout, 10*time.Second)
 	o.DialTimeout = orElse(o.DialTimeout, 30*time.Second)
 	o.IdleTimeout = orElse(o.IdleTimeout, 5*time.Minute)
-	return &Proxy{o: o, ends: map[*door]context.CancelCauseFunc{}}
+	return &Proxy{o: o, ends: map[*sessionListener]context.CancelCauseFunc{}}
 }
 
 func orElse[T int | time.Duration](given, other T) T {
@@ -103,7 +103,7 @@ var errEnded = errors.New("the proxy has stopped serving")
 func (p *Proxy) Serve(ctx context.Context, l net.Listener, token string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errEnded)
-	d := newDoor(p, l, token)
+	d := newSessionListener(p, l, token)
 	if err := p.enter(d, cancel); err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -126,7 +126,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, token string) error {
 	return fmt.Errorf("cannot accept connections to the proxy: %w", err)
 }
 
-func (p *Proxy) enter(d *door, cancel context.CancelCauseFunc) error {
+func (p *Proxy) enter(d *sessionListener, cancel context.CancelCauseFunc) error {
 	if d.token == "" {
 		return errors.New("cannot serve the proxy without a token")
 	}
@@ -140,7 +140,7 @@ func (p *Proxy) enter(d *door, cancel context.CancelCauseFunc) error {
 	return nil
 }
 
-func (p *Proxy) leave(d *door) {
+func (p *Proxy) leave(d *sessionListener) {
 	p.mu.Lock()
 	delete(p.ends, d)
 	p.mu.Unlock()

@@ -7,16 +7,16 @@ import (
 
 // ServeHTTP handles one request of a program: check the token, parse the
 // target, decide, connect.
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *sessionListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := d.serve(w, r); err != nil {
 		d.answer(w, r, err)
 	}
 }
 
 // serve returns an error only if nothing has been answered yet.
-func (d *door) serve(w http.ResponseWriter, r *http.Request) error {
+func (d *sessionListener) serve(w http.ResponseWriter, r *http.Request) error {
 	head, whole := clientOf(r.Context()).header()
-	if err := d.knows(r); err != nil {
+	if err := d.hasToken(r); err != nil {
 		return err
 	}
 	if !whole {
@@ -41,8 +41,8 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request) error {
 // user is the user name that HTTP authentication requires beside the token.
 const user = "tipstaff"
 
-// knows checks the token of the session.
-func (d *door) knows(r *http.Request) error {
+// hasToken checks the token of the session.
+func (d *sessionListener) hasToken(r *http.Request) error {
 	credentials := r.Header.Values("Proxy-Authorization")
 	basic := http.Request{Header: http.Header{"Authorization": credentials}}
 	name, token, ok := basic.BasicAuth()

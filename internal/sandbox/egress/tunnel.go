@@ -18,10 +18,10 @@ import (
 // case. The first data of the program is checked whenever it arrives, so there
 // is no timeout after which it would pass unchecked.
 type tunnel struct {
-	door             *door
+	listener         *sessionListener
 	target           target
 	client, upstream net.Conn
-	words            io.Reader // what net/http has read from the program already, then the rest
+	fromClient       io.Reader // what net/http has read from the program already, then the rest
 
 	mu    sync.Mutex
 	ended bool
@@ -29,7 +29,7 @@ type tunnel struct {
 
 // tunnel serves CONNECT. After the first byte of its answer it returns no
 // error.
-func (d *door) tunnel(w http.ResponseWriter, r *http.Request, t target, upstream net.Conn) error {
+func (d *sessionListener) tunnel(w http.ResponseWriter, r *http.Request, t target, upstream net.Conn) error {
 	_, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return unreachable(t, err)
@@ -37,8 +37,8 @@ func (d *door) tunnel(w http.ResponseWriter, r *http.Request, t target, upstream
 	conn := clientOf(r.Context())
 	early, _ := rw.Reader.Peek(rw.Reader.Buffered())
 	tn := &tunnel{
-		door: d, target: t, client: conn, upstream: upstream,
-		words: io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn),
+		listener: d, target: t, client: conn, upstream: upstream,
+		fromClient: io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn),
 	}
 	over := make(chan struct{})
 	stop := context.AfterFunc(r.Context(), func() {
@@ -71,7 +71,7 @@ func (t *tunnel) run(ctx context.Context) {
 		t.copy(t.client, t.upstream)
 	}()
 	if t.greet(ctx) {
-		t.copy(t.upstream, t.words)
+		t.copy(t.upstream, t.fromClient)
 	}
 	<-down
 }
@@ -80,7 +80,7 @@ func (t *tunnel) run(ctx context.Context) {
 // with another server name (hello.go). It reports whether more may follow.
 func (t *tunnel) greet(ctx context.Context) bool {
 	buf := make([]byte, chunk)
-	n, err := t.words.Read(buf)
+	n, err := t.fromClient.Read(buf)
 	first := buf[:n]
 	if n > 0 && isTLS(first[0]) && t.target.name != "" {
 		first, err = t.hello(first)
@@ -88,7 +88,7 @@ func (t *tunnel) greet(ctx context.Context) bool {
 	var a *answer
 	switch {
 	case errors.As(err, &a):
-		t.door.report(ctx, a)
+		t.listener.report(ctx, a)
 		_, _ = t.client.Write(unrecognizedName)
 		t.end()
 		return false
@@ -107,8 +107,8 @@ func (t *tunnel) greet(ctx context.Context) bool {
 // hello reads the rest of a ClientHello and compares its server name with the
 // target.
 func (t *tunnel) hello(first []byte) ([]byte, error) {
-	_ = t.client.SetReadDeadline(time.Now().Add(t.door.proxy.o.HeaderTimeout))
-	read, name, err := readHello(t.client, io.MultiReader(bytes.NewReader(first), t.words))
+	_ = t.client.SetReadDeadline(time.Now().Add(t.listener.proxy.o.HeaderTimeout))
+	read, name, err := readHello(t.client, io.MultiReader(bytes.NewReader(first), t.fromClient))
 	switch {
 	case errors.Is(err, errNotHello):
 		a := forbidden(badTLSName, t.target, "host %s was to be sent TLS that begins without a readable ClientHello", t.target.host())
@@ -159,7 +159,7 @@ func (t *tunnel) touch() {
 	if t.ended {
 		return
 	}
-	deadline := time.Now().Add(t.door.proxy.o.IdleTimeout)
+	deadline := time.Now().Add(t.listener.proxy.o.IdleTimeout)
 	_ = t.client.SetDeadline(deadline)
 	_ = t.upstream.SetDeadline(deadline)
 }

@@ -9,25 +9,25 @@ import (
 	"sync/atomic"
 )
 
-// door is one listener of a proxy: its token, and the connections that it has
+// sessionListener is one listener of a proxy: its token, and the connections that it has
 // accepted.
-type door struct {
+type sessionListener struct {
 	net.Listener
 	proxy   *Proxy
 	token   string
 	forward *httputil.ReverseProxy
 
-	slots  chan struct{}  // one for each connection
-	conns  sync.WaitGroup // all connections, to wait for
-	shut   chan struct{}  // closed when the door closes
-	ending atomic.Bool
+	slots   chan struct{}  // one for each connection
+	conns   sync.WaitGroup // all connections, to wait for
+	closed  chan struct{}  // closed when the listener closes
+	closing atomic.Bool
 }
 
-func newDoor(p *Proxy, l net.Listener, token string) *door {
-	d := &door{
+func newSessionListener(p *Proxy, l net.Listener, token string) *sessionListener {
+	d := &sessionListener{
 		Listener: l, proxy: p, token: token,
-		slots: make(chan struct{}, p.o.MaxConns),
-		shut:  make(chan struct{}),
+		slots:  make(chan struct{}, p.o.MaxConns),
+		closed: make(chan struct{}),
 	}
 	d.forward = d.forwarder()
 	return d
@@ -35,7 +35,7 @@ func newDoor(p *Proxy, l net.Listener, token string) *door {
 
 // server returns the HTTP server, which reads one bounded request from each
 // connection.
-func (d *door) server(ctx context.Context) *http.Server {
+func (d *sessionListener) server(ctx context.Context) *http.Server {
 	o := &d.proxy.o
 	srv := &http.Server{
 		Handler:           d,
@@ -61,9 +61,9 @@ func http1() *http.Protocols {
 
 // Accept waits until fewer than MaxConns connections are open, and then for the
 // next one.
-func (d *door) Accept() (net.Conn, error) {
+func (d *sessionListener) Accept() (net.Conn, error) {
 	select {
-	case <-d.shut:
+	case <-d.closed:
 		return nil, net.ErrClosed
 	case d.slots <- struct{}{}:
 	}
@@ -73,20 +73,20 @@ func (d *door) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	d.conns.Add(1)
-	return &client{Conn: conn, door: d, open: true}, nil
+	return &client{Conn: conn, listener: d, open: true}, nil
 }
 
 // end closes the listener and all connections that net/http knows. Connections
 // with a tunnel end with their context.
-func (d *door) end(srv *http.Server) {
-	if d.ending.CompareAndSwap(false, true) {
-		close(d.shut)
+func (d *sessionListener) end(srv *http.Server) {
+	if d.closing.CompareAndSwap(false, true) {
+		close(d.closed)
 	}
 	_ = srv.Close()
 }
 
 // connClosed is called once for each connection, when it is closed.
-func (d *door) connClosed() {
+func (d *sessionListener) connClosed() {
 	<-d.slots
 	d.conns.Done()
 }
