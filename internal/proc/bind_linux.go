@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// follow makes the mounts of an instance receive what is later mounted in the
-// namespaces that they were copied from, but not the other way round
-// (MS_SLAVE).
+// follow makes the mounts of an instance receive what is mounted later in the
+// namespaces that they were copied from (MS_SLAVE). Nothing propagates the other way,
+// so a command cannot change the mounts of the enclosure.
 func (s *childSteps) follow() error {
 	slash, err := s.text("/")
 	if err != nil {
@@ -21,12 +21,12 @@ func (s *childSteps) follow() error {
 	return nil
 }
 
-// Bind mounts a file on itself, read-only, in the namespaces of the enclosure
-// and of every instance. The file is name in the directory that the mount at
-// path covers; [Mount.KeepCovered] must be set for that mount, and the file
-// must exist. The mount lies on the file below the mount at path: if the file
-// is renamed from outside to a name in a directory above, the mount moves with
-// it.
+// Bind mounts a file on itself, read-only, in the namespaces of the enclosure and of
+// every instance, present and future. The file is name in the directory that the mount
+// at path covers; [Mount.KeepCovered] must be set for that mount, and the file must
+// exist. The mount is on the file below the mount at path: if the file is renamed from
+// outside to a name in a directory above, the mount moves with it, so a rename does not
+// make the file writable.
 func (n *Enclosure) Bind(path, name string) error {
 	dir, kept := n.covered[path]
 	if !kept {
@@ -45,8 +45,9 @@ func (n *Enclosure) Bind(path, name string) error {
 	return nil
 }
 
-// bindSteps returns the steps, and where the descriptor of the mount is stored
-// while it is open.
+// bindSteps returns the steps of Bind, and where the descriptor of the mount is stored
+// while it is open. The file is named relative to a descriptor and never by a path, and
+// a symbolic link in its place is not followed.
 func (n *Enclosure) bindSteps(dir uintptr, name string) (s *childSteps, tree *uintptr, err error) {
 	s, tree = &childSteps{}, new(uintptr)
 	for _, one := range n.enter {

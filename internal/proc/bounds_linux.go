@@ -28,8 +28,8 @@ import (
 // and is removed with it. It is never used with the limits of another
 // enclosure.
 
-// Bounds returns the limits that the engine can enforce for a command as a
-// whole.
+// Bounds returns which limits the engine can enforce for a command as a whole, and why
+// not all. It may be called at any time.
 func (e *Engine) Bounds() Bounds {
 	b := Bounds{InNamespaces: ownPidMax()}
 	switch {
@@ -83,7 +83,9 @@ func (c *cgroups) bounded(l GroupLimits) (*cgroup, error) {
 	return one, nil
 }
 
-// bind writes the limits and opens the files with the counters.
+// bind writes the limits and opens the files with the counters. It fails if no file
+// tells when a limit is reached: a command that was killed for its memory would look
+// like one that crashed.
 func (one *cgroup) bind() error {
 	m := one.meter
 	write := func(name string, value int64) error {
@@ -128,8 +130,9 @@ func (m *meter) close() {
 	}
 }
 
-// settle adds what the kernel has counted for the last command of the group to
-// u, and prepares the meter for the next command.
+// settle adds what the kernel has counted for the last command of the group to u, and
+// prepares the meter for the next command. The counters cover all commands of the
+// group, so it subtracts what earlier ones have used.
 func (m *meter) settle(u *tipstaff.Usage) {
 	var buf [512]byte
 	now := counts{}
@@ -155,13 +158,12 @@ func (m *meter) settle(u *tipstaff.Usage) {
 	}
 }
 
-// fouled reports whether the group still has so much memory charged to it that
-// the next command would be short of it. Page cache stays charged, but is
-// reclaimed when memory is needed. Files in memory (/dev/shm) cannot be
-// reclaimed: they remain as long as their file system, which is the session's.
-// They stay charged to the group that they were written in; once that group is
-// removed, they count for no later command, and the size of their file system
-// bounds them.
+// fouled reports whether so much memory is still charged to the group that the next
+// command would be short of it. Page cache stays charged too, but the kernel reclaims
+// it. Files in memory (/dev/shm) cannot be reclaimed: they remain as long as their file
+// system, which is that of the session. They stay charged to the group in which they
+// were written; once that group is removed, they count for no later command, and the
+// size of their file system bounds them.
 func (one *cgroup) fouled() bool {
 	var buf [64]byte
 	m := one.meter
@@ -184,8 +186,8 @@ func (i *instance) settle(u *tipstaff.Usage) {
 // its zygote is not in.
 func (i *instance) bounded() bool { return i.cgroup != nil && i.cgroup.meter != nil }
 
-// commandGroup returns the control group that the zygote creates processes in; -1: its
-// own.
+// commandGroup returns the descriptor of the control group in which the zygote creates
+// processes; -1 is its own.
 func (i *instance) commandGroup() int {
 	if i.bounded() {
 		return i.cgroup.dir
@@ -193,8 +195,8 @@ func (i *instance) commandGroup() int {
 	return -1
 }
 
-// resident returns the process that keeps the instance in its control group; 0:
-// none.
+// resident returns the process that keeps the control group of the instance populated;
+// 0 if there is none.
 func (i *instance) resident() int {
 	if i.bounded() {
 		return 0

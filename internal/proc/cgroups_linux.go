@@ -50,7 +50,10 @@ type cgroup struct {
 
 const cgroupPrefix = "tipstaff-"
 
-// newCgroups makes the server's directory, or returns why it cannot.
+// newCgroups makes the directory of the server in the hierarchy of control groups, or
+// returns why it cannot. It makes a first group at once, so that a machine where groups
+// do not work is noticed before the first command. It also removes what dead servers
+// have left empty.
 func newCgroups(m serverTag) (*cgroups, error) {
 	s, err := findSite()
 	if err != nil {
@@ -88,9 +91,10 @@ func (c *cgroups) switchOn(on controllers) {
 	c.on = controllersOf(c.base, "cgroup.subtree_control")
 }
 
-// removeDead removes the empty control groups of servers that were killed. A
-// group that is not empty is left to the next server with the same state
-// directory (survivors_linux.go).
+// removeDead removes the empty control groups of servers that were killed. The lock
+// tells whether a server lives. A group that is not empty is left to the next server
+// with the same state directory (survivors_linux.go), which knows whose processes are
+// in it.
 func removeDead(parent string) {
 	entries, _ := os.ReadDir(parent) // no filepath.Glob: systemd writes \x2d in names
 	for _, e := range entries {
@@ -106,7 +110,8 @@ func removeDead(parent string) {
 	}
 }
 
-// ownCgroup returns the directory of the control group that the server runs in.
+// ownCgroup returns the directory of the control group of the server in the unified
+// hierarchy.
 func ownCgroup() (string, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -162,6 +167,8 @@ func (c *cgroups) next() string {
 	return filepath.Join(c.base, strconv.Itoa(c.made))
 }
 
+// openCgroup makes a control group and opens its files, all of them at once: so the
+// group can be killed even when the server has no descriptor left.
 func openCgroup(path string) (*cgroup, error) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		return nil, &StepError{Step: "make a control group", Errno: errnoOf(err)}
@@ -271,8 +278,8 @@ func (one *cgroup) kill() {
 	_, _ = unix.Pwrite(one.end, []byte("1"), 0)
 }
 
-// clearCgroup kills everything in a control group and below it, and removes the
-// groups. It retries, because a killed process takes a moment to disappear.
+// clearCgroup kills everything in a control group and below it, and removes the groups.
+// A killed process takes a moment to disappear, so it tries again until forceLimit.
 func clearCgroup(path string) error {
 	limit := time.Now().Add(forceLimit)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {

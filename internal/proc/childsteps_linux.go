@@ -34,6 +34,8 @@ func newChildSteps() *childSteps {
 	return &childSteps{steps: make([]step, 0, usualSteps), names: make([]string, 0, usualSteps), keep: make([]any, 0, 8)}
 }
 
+// add adds a step; name is for errors. A step that fails ends the child, and nothing
+// runs.
 func (s *childSteps) add(name string, trap uintptr, arg ...uintptr) *step {
 	st := step{trap: trap}
 	copy(st.arg[:], arg)
@@ -42,7 +44,7 @@ func (s *childSteps) add(name string, trap uintptr, arg ...uintptr) *step {
 	return &s.steps[len(s.steps)-1]
 }
 
-// try adds a step that may fail.
+// try adds a step that may fail. Use it only for steps that no boundary depends on.
 func (s *childSteps) try(name string, trap uintptr, arg ...uintptr) {
 	s.add(name, trap, arg...).flags = mayFail
 }
@@ -102,8 +104,10 @@ type cloning struct {
 	by     *zygote
 }
 
-// start clones, and the child carries out s. It returns the process id, and the
-// pidfd if the flags ask for one. If the child fails, start reaps it.
+// start clones, and the child carries out s. It returns the process id, and the pidfd
+// if the flags ask for one. If a step of the child fails, start reaps the child and
+// returns the [*StepError], and nothing has run. If the zygote that should clone has
+// died, see salvage.
 func (c cloner) start(s *childSteps, o cloning) (pid, pidfd int, err error) {
 	a := &attempt{pidfd: -1}
 	s.keep = append(s.keep, a)
@@ -134,7 +138,8 @@ func (c cloner) start(s *childSteps, o cloning) (pid, pidfd int, err error) {
 	return int(id), int(a.pidfd), nil
 }
 
-// prepare lays out the call that clones.
+// prepare fills in the call that clones. All signals are blocked in between (block),
+// because a handler of the server must not run in the child, which shares its memory.
 func (a *attempt) prepare(legacy bool, o cloning, s *childSteps) {
 	flags := uint64(sharing) | o.flags
 	if o.alone {
@@ -155,6 +160,7 @@ func (a *attempt) failure(s *childSteps) error {
 	return &StepError{Step: s.names[len(s.names)-int(a.call.left)], Errno: syscall.Errno(a.call.errno)}
 }
 
+// clone3 uses clone3(2), which puts the child into its control group before it can run.
 func (a *attempt) clone3(o cloning) {
 	a.args = cloneArgs{flags: unix.CLONE_CLEAR_SIGHAND | o.flags, exitSignal: o.signal}
 	if o.flags&unix.CLONE_PIDFD != 0 {
@@ -169,9 +175,10 @@ func (a *attempt) clone3(o cloning) {
 	a.call.arg[1] = unsafe.Sizeof(a.args)
 }
 
-// legacy uses clone(2), which returns the pidfd through the parent's tid
-// argument. Both are the third argument on the architectures here. The stack is
-// 0, so that the child continues on its parent's.
+// legacy uses clone(2), for kernels and sandboxes without clone3. It returns the pidfd
+// through the argument for the thread id of the parent. Both are the third argument on
+// the architectures here. The stack is 0, so that the child continues on that of its
+// parent.
 func (a *attempt) legacy(o cloning) {
 	a.call.trap = unix.SYS_CLONE
 	a.call.arg[0] = uintptr(o.flags | o.signal)

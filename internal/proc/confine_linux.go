@@ -27,7 +27,8 @@ var (
 // they would contain the command's memory. Only a test changes it.
 var coreLimit unix.Rlimit
 
-// dropCapabilities adds a step that drops all capabilities.
+// dropCapabilities adds a step that drops all capabilities, for good: no_new_privs is
+// set as well, so no program that is executed later gets them back.
 func (s *childSteps) dropCapabilities() {
 	s.add("give up capabilities", unix.SYS_CAPSET, hold(s, &capabilityVersion3), hold(s, &noCapabilities))
 }
@@ -43,9 +44,9 @@ func newFilterProgram(f []Instruction) *filterProgram {
 	return &filterProgram{length: uint16(len(f)), first: unsafe.SliceData(f)}
 }
 
-// limit adds the tag and the resource limits, except for that of descriptors:
-// the zygote shares the server's descriptor table. No limit exceeds the
-// server's own.
+// limit adds the tag and the resource limits, except for that of descriptors: the
+// zygote shares the descriptor table of the server. No limit exceeds the one of the
+// server, which an unprivileged process could not raise.
 func (e *Engine) limit(s *childSteps, t descendantTag, more []Limit) {
 	// Setting the tag fails if the server itself carries one because another
 	// server started it: a limit cannot be raised.
@@ -85,10 +86,10 @@ func (e *Engine) limitDescriptors(s *childSteps, limits []Limit) {
 	s.add("limit descriptors", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, hold(s, &files), 0)
 }
 
-// enterByName adds steps that enter a directory by its path, element by
-// element. A descriptor from outside would leave the child in the mounts
-// outside. The path was resolved before; a link that is found on the way now
-// was put there since, and is not followed.
+// enterByName adds steps that enter a directory by its path, element by element. A
+// descriptor from outside would leave the child in the mounts outside, where the
+// sandbox does not apply. The path was resolved before; a link that is found on the way
+// now was put there since, and is not followed.
 func (s *childSteps) enterByName(path string) error {
 	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	slash, err := s.text("/")

@@ -35,6 +35,7 @@ type EnclosureSpec struct {
 type Domain int
 
 const (
+	// NoDomain makes none.
 	NoDomain Domain = iota
 	// DomainOfInstance makes one domain for each instance. It is for namespaces,
 	// where commands cannot reach the zygote: there it is as good as a domain
@@ -154,10 +155,12 @@ type Own struct {
 	Terminal func(terminal int) (ruleset int, release func(), err error)
 }
 
-// Listener returns the socket of [NamespaceSpec.Listen], for the server to
-// accept connections on, or nil if there is none. Close closes it.
+// Listener returns the socket of [NamespaceSpec.Listen], on which the server accepts
+// connections from inside of the namespaces; nil if there is none. [Enclosure.Close]
+// closes it.
 func (n *Enclosure) Listener() *os.File { return n.listener }
 
-// Roots returns the descriptors of the new file systems that can hold files, by
-// mount point. Outside of the namespaces, these paths name other directories.
+// Roots returns the descriptors of the new file systems that can hold files, by mount
+// point. Outside of the namespaces these paths name other directories. The descriptors
+// belong to the enclosure; the caller must not close them.
 func (n *Enclosure) Roots() map[string]int { return n.roots }

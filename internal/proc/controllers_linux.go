@@ -19,7 +19,7 @@ import (
 // processes of its own (cgroup-v2.rst, "No Internal Process Constraint"), so a
 // server has to move from the group that it was started in to one below it.
 
-// serverGroup is the control group that a server moves into. It lies beside the
+// serverGroup is the control group that a server moves into. It is beside the
 // server's directory and not below it, because everything below the directory
 // is killed when the server has died.
 const serverGroup = cgroupPrefix + "server"
@@ -36,8 +36,8 @@ type site struct {
 	why error       // why some are missing; nil if none is
 }
 
-// findSite returns the group for the server's directory, and enables the
-// controllers that it can enable.
+// findSite returns the control group in which the server makes its directory, and
+// enables the controllers that it can enable there.
 func findSite() (site, error) {
 	own, err := ownCgroup()
 	if err != nil {
@@ -80,8 +80,10 @@ func handedOver(dir string) bool {
 	return false
 }
 
-// switchOn enables the controllers for the groups that are made here. It
-// returns why some are missing.
+// switchOn enables the controllers for the groups that are made here, and returns why
+// some are missing. It moves the server if it must, and only if no other process is in
+// its group and systemd has handed the group over: a group of others is never changed.
+// If the kernel refuses, it moves the server back.
 func (s site) switchOn(own string) error {
 	have, on := controllersOf(s.dir, "cgroup.controllers"), controllersOf(s.dir, "cgroup.subtree_control")
 	if (!have.memory || on.memory) && (!have.pids || on.pids) {

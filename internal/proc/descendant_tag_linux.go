@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Every command carries a tag that its descendants inherit and cannot remove:
-// its limit of real-time CPU time (RLIMIT_RTTIME). The limit constrains only
-// programs with real-time priority, of which there are none here, and an
-// unprivileged process cannot raise it. A descendant that leaves the process
-// group, the session and its parents still has it. (A process can lower it.
-// That takes intent, and the sandbox forbids the call.)
+// Every command carries a tag that its descendants inherit and cannot remove: its limit
+// of real-time CPU time (RLIMIT_RTTIME). The limit constrains only programs with
+// real-time priority, of which there are none here, and an unprivileged process cannot
+// raise it. A descendant that leaves the process group, the session and its parents
+// still has the tag. A process can lower its limit and so lose the tag, but not by
+// accident, and the sandbox forbids the call. Messages call the tag a mark.
 
 // descendantTag is the tag of one command: bit 61, 39 bits of the server, 22 bits that
 // count the server's commands. As a limit, it is centuries in microseconds.
@@ -51,6 +51,8 @@ func (m serverTag) command(n uint64) descendantTag {
 // String is how files and control groups name the server.
 func (m serverTag) String() string { return fmt.Sprintf("%010x", uint64(m)>>counterBits) }
 
+// parseServerTag parses what String returns. It accepts no other text, because the
+// names of files and control groups decide which processes are killed.
 func parseServerTag(s string) (serverTag, bool) {
 	n, err := strconv.ParseUint(s, 16, serverBits+1)
 	if err != nil || n >= 1<<serverBits || len(s) != 10 {
@@ -73,9 +75,11 @@ func tagOf(pid int) descendantTag {
 	return descendantTag(limit.Max)
 }
 
-// tagged lists the running processes whose tag satisfies match.
+// tagged lists the running processes whose tag satisfies match. It reads all of /proc,
+// so it is the last means to find the processes of a command.
 func tagged(match func(descendantTag) bool) []int { return taggedAmong(processes(), match) }
 
+// taggedAmong is tagged for the given processes.
 func taggedAmong(pids []int, match func(descendantTag) bool) []int {
 	var found []int
 	for _, pid := range pids {
@@ -110,8 +114,10 @@ func running(pid int) bool {
 	return ok && state != 'Z' && state != 'X'
 }
 
-// stat reads the state and the parent of a process: proc_pid_stat(5). Where that needs
-// a descriptor or memory that is not to be had, a process that is there has state 0.
+// stat reads the state and the parent of a process: proc_pid_stat(5). ok is false only
+// if the process is certainly gone. If the server lacks a descriptor or memory to read
+// the file, a process that exists has state 0, so that it is not taken for one that has
+// ended.
 func stat(pid int) (state byte, parent int, ok bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	switch {

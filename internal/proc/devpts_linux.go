@@ -24,7 +24,8 @@ func (n *Enclosure) terminals() string {
 	return ""
 }
 
-// devpts adds the mount.
+// devpts adds the mount of a new devpts, with permissions that let every process of the
+// instance open terminals.
 func devpts(s *childSteps, path string) error {
 	if path == "" {
 		return nil
@@ -59,8 +60,8 @@ func (s *ptsState) read(pts int) error {
 	return nil
 }
 
-// terminalsUntouched reports whether the devpts of all instances are as they were
-// made. The instances must all be ready; they are again when it returns.
+// terminalsUntouched reports whether the devpts of every instance is as it was made.
+// All instances must be ready, and they are again when it returns.
 func (n *Enclosure) terminalsUntouched() bool {
 	if n.terminals() == "" {
 		return true

@@ -57,8 +57,10 @@ type instance struct {
 	killed bool          // killed together with its zygote, and not to be used again
 }
 
-// NewEnclosure makes an enclosure and, unless it has a Domain, its first
-// instance. The error names the step that the kernel refused.
+// NewEnclosure makes an enclosure and, unless spec.Domain is set, its first instance,
+// so that a machine that cannot confine commands is noticed here and not at the first
+// command. The error names the step that the kernel refused. The caller closes the
+// enclosure.
 func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 	if err := spec.Group.check(e.Bounds()); err != nil {
 		return nil, err
@@ -79,10 +81,11 @@ func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 	return n, nil
 }
 
-// Restrict sets the Landlock ruleset, by its descriptor, from which instances
-// or commands enter domains of their own, and makes the first instance. The
-// descriptor must stay open as long as the enclosure. Restrict must be called
-// once, before the first command, and only for an enclosure with a Domain.
+// Restrict sets the Landlock ruleset, by its descriptor, from which instances or
+// commands enter domains of their own, and makes the first instance. The descriptor
+// must stay open as long as the enclosure. Restrict must be called once, before the
+// first command, and only for an enclosure with a Domain: without it no command can
+// start.
 func (n *Enclosure) Restrict(ruleset int, own Own) error {
 	n.mu.Lock()
 	n.ruleset, n.own = ruleset, own
@@ -113,8 +116,8 @@ func (e *Engine) openEnclosure() (*Enclosure, error) {
 	return e.open, nil
 }
 
-// Close ends all processes in the enclosure and releases its resources. No
-// command may be started in it afterwards.
+// Close ends all processes in the enclosure and releases its resources. It waits for
+// that. No command may be started in the enclosure afterwards.
 func (n *Enclosure) Close() {
 	n.mu.Lock()
 	n.gone = true
@@ -161,9 +164,10 @@ func (n *Enclosure) inBackground(f func()) {
 	}
 }
 
-// giveBack returns an instance after its command has ended, and keeps it for
-// another one if no process is left in it. empty says that the caller has
-// already checked that.
+// giveBack returns an instance after its command has ended, and keeps it for another
+// command if no process is left in it. An instance in which something is left, that was
+// killed, or whose zygote has died, is ended instead: the next command must not meet a
+// process of the last one. empty says that the caller has checked that already.
 func (n *Enclosure) giveBack(i *instance, empty bool) {
 	if !i.killed && i.replaceFouledCgroup() != nil {
 		i.killed = true
@@ -181,7 +185,10 @@ func (n *Enclosure) giveBack(i *instance, empty bool) {
 	n.inBackground(i.end)
 }
 
-// newInstance makes an instance.
+// newInstance makes an instance in the order that its parts need: the control group,
+// the PID namespace, the zygote in both, its own /proc and terminals, and last the
+// Landlock domain, whose rules name these. If any part fails, nothing of the instance
+// remains.
 func (n *Enclosure) newInstance() (*instance, error) {
 	e := n.engine
 	i := &instance{in: n, tag: e.tag.command(e.counter.Add(1)), procfs: -1, pts: -1}
@@ -215,7 +222,8 @@ func (n *Enclosure) newInstance() (*instance, error) {
 	return i, nil
 }
 
-// openOwn opens the /proc and the devpts of an instance through its zygote.
+// openOwn opens the /proc and the devpts of an instance. Only its zygote has them
+// mounted, so it goes through the root of the zygote.
 func (i *instance) openOwn() (err error) {
 	root := "/proc/" + strconv.Itoa(i.zygote.pid) + "/root"
 	if i.procfs, err = unix.Open(root+"/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
@@ -234,10 +242,10 @@ func (i *instance) openOwn() (err error) {
 	return nil
 }
 
-// restrict makes the zygote of an instance enter a Landlock domain. An instance
-// holds one command at a time, and other instances are in other domains; so
-// commands cannot affect each other. Because the zygote enters the domain, it
-// costs the commands nothing.
+// restrict makes the zygote of an instance enter a Landlock domain, which all its
+// children inherit without any cost. An instance has one command at a time, and other
+// instances are in other domains, so commands cannot affect each other. It fails if
+// Restrict was not called: an instance without its domain must not be used.
 func (i *instance) restrict() error {
 	n := i.in
 	n.mu.Lock()
@@ -258,7 +266,8 @@ func (i *instance) restrict() error {
 
 var errNoRuleset = errors.New("an instance with a Landlock domain needs a ruleset")
 
-// makeZygote makes the zygote of an instance.
+// makeZygote makes the zygote of an instance, and starts to answer the system calls
+// that its filter passes to the server.
 func (i *instance) makeZygote() (err error) {
 	e := i.in.engine
 	s, cgroup, asks := i.zygoteSteps()
@@ -279,9 +288,10 @@ func (i *instance) makeZygote() (err error) {
 // server's.
 var zygoteName = []byte("tipstaff-zygote\x00")
 
-// zygoteSteps lists what a zygote sets up for all its children, and returns the
-// control group that it starts in. asks is where the descriptor of the listener
-// is stored, if there is one; the zygote shares the server's descriptor table.
+// zygoteSteps lists what a zygote sets up for all its children, and returns the control
+// group that it starts in. The filter of system calls comes last, so that it need not
+// allow the steps before it. asks is where the descriptor of the listener is stored, if
+// there is one; the zygote shares the descriptor table of the server.
 func (i *instance) zygoteSteps() (s *childSteps, cgroup int, asks *uintptr) {
 	s, asks = &childSteps{}, new(uintptr)
 	if i.space != nil {
@@ -377,8 +387,9 @@ func without(pids []int, one int) []int {
 	return kept
 }
 
-// kill ends all processes in the instance. Where possible it does so with one
-// call, which also kills the zygote.
+// kill ends all processes in the instance. A PID namespace or a control group ends with
+// one call, together with the zygote; no process can fork faster than that. Without
+// them, processes are found by their tag, which takes several rounds.
 func (i *instance) kill() {
 	switch {
 	case i.space != nil:

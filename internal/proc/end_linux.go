@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// End ends the program with everything that it started, wherever that went:
-// with SIGTERM first, and with SIGKILL after the grace period. It returns when
-// no process is left, or when SIGKILL has had no effect for some time. It may
-// be called after the program has ended, to end what the program left behind;
-// if that is nothing, it costs next to nothing. left is how many processes that
-// were: those that ran when the program had ended and End was called.
+// End ends the program with everything that it started, wherever that went: with
+// SIGTERM first, and with SIGKILL after the grace period. It returns when no process is
+// left, or when SIGKILL has had no effect for two seconds, which means that a process
+// waits for a device. left is how many processes still ran although the program had
+// ended before the call. If there are none, End costs next to nothing. It must be
+// called once for each program, and may be called again.
 func (p *Process) End(grace time.Duration) (left int) {
 	if p.released.Load() {
 		return 0 // the instance may hold another command by now
@@ -63,7 +63,8 @@ const (
 	lastPause  = 16 * time.Millisecond
 )
 
-// waitGone waits until no process of the command runs, at most for d.
+// waitGone waits until no process of the command runs, at most for d. It polls, because
+// the kernel reports the end of the program only.
 func (p *Process) waitGone(d time.Duration) bool {
 	limit := time.Now().Add(d)
 	if !p.Await(context.Background(), d) {
@@ -84,7 +85,8 @@ func (p *Process) waitGone(d time.Duration) bool {
 // killed waits for a device, and only the device can end that.
 const forceLimit = 2 * time.Second
 
-// force kills until no process is left, or forceLimit is over.
+// force kills until no process is left, or forceLimit is over. It repeats, because a
+// process may have forked between the look and the signal.
 func (p *Process) force() {
 	limit := time.Now().Add(forceLimit)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -111,9 +113,11 @@ func (p *Process) reapOrphans() {
 	}
 }
 
-// killTagged kills all processes whose tag matches, except one. A process that
-// forks faster than the list can be read is stopped first: when a listing finds
-// no new process, none is left that could fork.
+// killTagged kills all processes whose tag matches, except one. It stops them first: a
+// program that forks faster than the list can be read would escape, but a stopped
+// process forks no more. When a listing finds no new process, none is left that could
+// fork. Before the kill it reads each tag again, because the id may belong to another
+// process by now.
 func killTagged(match func(descendantTag) bool, but int) {
 	stopped := map[int]bool{}
 	const rounds = 64
@@ -137,9 +141,8 @@ func killTagged(match func(descendantTag) bool, but int) {
 	}
 }
 
-// release returns the instance, once. empty says that the caller has checked
-// that no process is left in it. It adds the counters of the control group to
-// the status.
+// release returns the instance, once. empty says that the caller has checked that no
+// process is left in it. It adds the counters of the control group to the status.
 func (p *Process) release(empty bool) {
 	p.holding.Lock()
 	late := p.released.Swap(true)

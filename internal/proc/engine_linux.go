@@ -50,8 +50,10 @@ type Engine struct {
 	firsts   sync.Map // pids of zygotes and of the first processes of PID namespaces
 }
 
-// NewEngine chooses the best means that the machine has. It also ends the
-// processes that dead servers with the same state directory have left running.
+// NewEngine chooses the best means that the machine has. With [Options.StateDir] it
+// also ends the processes that dead servers with the same directory have left running.
+// It changes the whole process, which becomes a subreaper and ignores SIGCHLD. The
+// caller closes the engine.
 func NewEngine(o Options) (*Engine, error) {
 	if _, _, there := stat(os.Getpid()); !there {
 		return nil, errNoProc
@@ -90,12 +92,12 @@ func NewEngine(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// errNoProc: without it, no process can be told from another one.
+// errNoProc: without it, the processes of a command cannot be found.
 var errNoProc = errors.New("there is no /proc here, by which commands are watched and ended: mount it (mount -t proc proc /proc), or give the container one")
 
-// probeClone finds out which call can make a child: kernels before 5.7 lack the
-// flags of clone3 that are needed here, and sandboxes that cannot inspect its
-// arguments answer ENOSYS.
+// probeClone finds out which call can make a child: kernels before 5.7 lack flags of
+// clone3 that are needed here, and sandboxes that cannot inspect its arguments answer
+// ENOSYS.
 func (e *Engine) probeClone() error {
 	cgroup := -1
 	if e.cgroups != nil {
@@ -131,7 +133,8 @@ func (e *Engine) Means() Means {
 	return m
 }
 
-// Close releases what the engine holds. No program may run or be started.
+// Close releases what the engine holds. No program may run any more, and none may be
+// started.
 func (e *Engine) Close() error {
 	e.openMu.Lock()
 	if e.open != nil {
@@ -151,6 +154,9 @@ func (e *Engine) Close() error {
 	return errors.Join(err, unix.Close(e.null))
 }
 
+// openNull opens /dev/null at a descriptor above 2. A server that was started without
+// some of its standard streams would get one of theirs, and a child would overwrite it
+// with its own stream.
 func openNull() (int, error) {
 	fd, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {

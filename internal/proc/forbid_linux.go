@@ -7,14 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ForbidPrograms makes it impossible for this process, in all its threads and for
-// good, to make or become another program, and to reach into other processes:
-// every exec, fork and clone but that of a thread, ptrace and what is like it. A
-// call through the entry point of another architecture ends the process.
+// ForbidPrograms makes it impossible for this process, in all its threads and for good,
+// to become or start another program, or to reach into other processes: exec, fork,
+// every clone but that of a thread, ptrace and what is like it. Processes that work on
+// hostile input call it before they read any, so that a fault in a parser gives an
+// attacker no program.
 //
-// clone3 answers ENOSYS, so that a C library falls back to clone, whose flags a
-// filter can see; all others answer EPERM. The process can gain no privileges any
-// more, and no other process of its user can read its memory.
+// clone3 answers ENOSYS, so that a C library falls back to clone, whose flags a filter
+// can see. All others answer EPERM. A call through the entry point of another
+// architecture ends the process. The process can gain no privileges any more, and no
+// other process of its user can read its memory. After an error, some of this may be in
+// force.
 func ForbidPrograms() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot hide this process's memory: %w", err)
@@ -29,9 +32,9 @@ func ForbidPrograms() error {
 	return f.install()
 }
 
-// ForbidWriting makes it impossible for this process, in all its threads and for
-// good, to open a file for writing, and to make, change or remove one. What is
-// open stays so.
+// ForbidWriting makes it impossible for this process, in all its threads and for good,
+// to open a file for writing, and to make, change or remove one. Descriptors that are
+// open already stay as they are. After an error, nothing is forbidden.
 func ForbidWriting() error {
 	f := &ownFilter{}
 	f.begin()
@@ -64,9 +67,9 @@ func (f *ownFilter) add(code uint16, k uint32, yes, no uint8) {
 	f.code = append(f.code, Instruction{Code: code, JumpTrue: yes, JumpFalse: no, K: k})
 }
 
-// begin ends the process at a call of another architecture, and loads the number
-// of the call: struct seccomp_data has it at 0, the architecture at 4 and the
-// arguments from 16 on.
+// begin ends the process at a call of another architecture: its numbers mean other
+// calls, so the filter would judge the wrong one. Then it loads the number of the call.
+// struct seccomp_data has it at 0, the architecture at 4, and the arguments from 16 on.
 func (f *ownFilter) begin() {
 	f.add(bpfLoad, 4, 0, 0)
 	f.add(bpfEqual, ownArchitecture, 1, 0)
@@ -87,7 +90,7 @@ func (f *ownFilter) refuse(e unix.Errno) {
 	f.add(bpfReturn, unix.SECCOMP_RET_ERRNO|uint32(e), 0, 0)
 }
 
-// where refuses a call whose argument has one of some bits.
+// where refuses a call whose argument has at least one of the given bits.
 func (f *ownFilter) where(call, argument, bits uint32, e unix.Errno) {
 	f.add(bpfEqual, call, 0, 4)
 	f.add(bpfLoad, 16+8*argument, 0, 0) // the low half: both architectures are little-endian
@@ -96,7 +99,7 @@ func (f *ownFilter) where(call, argument, bits uint32, e unix.Errno) {
 	f.add(bpfReturn, unix.SECCOMP_RET_ALLOW, 0, 0)
 }
 
-// unless refuses a call whose argument has none of some bits.
+// unless refuses a call whose argument has none of the given bits.
 func (f *ownFilter) unless(call, argument, bits uint32, e unix.Errno) {
 	f.add(bpfEqual, call, 0, 4)
 	f.add(bpfLoad, 16+8*argument, 0, 0)

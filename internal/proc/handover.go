@@ -7,8 +7,9 @@ import (
 
 // HandOver starts a program of the person at this machine, such as a browser, and
 // leaves it alone: nothing confines it, it is not ended, and it outlives this process.
-// It is no way to run a command; the floors test says who may call it. The program
-// has no standard streams and is in no process session of a terminal.
+// It must not be used to run a command; a test (internal/testing/archtest) names who
+// may call it. The program has no standard streams, and is in a process session of its
+// own. HandOver returns when the program has been started.
 func HandOver(path string, argv, env []string) error {
 	cmd := exec.Command(path)
 	cmd.Args, cmd.Env = argv, env

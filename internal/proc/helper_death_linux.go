@@ -25,7 +25,8 @@ const (
 	maxInstanceTries = 3 // to make one instance
 )
 
-// newInstanceRetrying makes an instance, again if another process ends it meanwhile.
+// newInstanceRetrying makes an instance, and tries again if another process kills it
+// meanwhile, a few times.
 func (n *Enclosure) newInstanceRetrying() (i *instance, err error) {
 	for range maxInstanceTries {
 		if i, err = n.newInstance(); !Lost(err) {
@@ -59,9 +60,11 @@ func pidOf(fd int) int {
 	return pid
 }
 
-// salvage finds out what became of an order whose zygote has died. If the zygote had
-// made the process and that has come to exec, the command goes on: it is the server's
-// child like any other. Otherwise salvage ends the process.
+// salvage finds out what became of an order whose zygote has died. A command must not
+// run twice, and must not run unwatched. If the zygote had made the process and that
+// has come to exec, the command goes on: it is a child of the server like any other.
+// Otherwise salvage kills the process, and returns errLost if it is certain that the
+// program did not begin, else errUnclear.
 func (z *zygote) salvage(a *attempt, s *childSteps) (pid, pidfd int, err error) {
 	fd := int(atomic.LoadInt32(&a.pidfd))
 	if fd < 0 {
@@ -89,8 +92,8 @@ func (z *zygote) salvage(a *attempt, s *childSteps) (pid, pidfd int, err error) 
 	return 0, -1, errLost
 }
 
-// awaitExec reports whether a child comes to exec, which takes it microseconds if
-// nothing stops it.
+// awaitExec reports whether a child comes to exec. That takes microseconds unless
+// something stops the child.
 func awaitExec(pid int) bool {
 	for limit := time.Now().Add(zygotePatience); ; time.Sleep(firstPause) {
 		state, exits := exitSignal(pid)

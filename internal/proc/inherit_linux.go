@@ -33,10 +33,10 @@ func ignoredSignals() []uintptr {
 	return list
 }
 
-// originalFiles returns the limit of descriptors that the server was started
-// with. The Go runtime raises the server's own limit at the start, and programs
-// that still use select must not inherit that. The original limit is read from
-// the parent process; if that fails, the usual limit is used.
+// originalFiles returns the limit of descriptors that the server was started with. The
+// Go runtime raises the limit of the server at its start, and programs that still use
+// select must not inherit that. The original limit is that of the parent process; if it
+// cannot be read, the usual limit is used.
 func originalFiles() unix.Rlimit {
 	var own, parents unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &own) != nil {
@@ -49,10 +49,10 @@ func originalFiles() unix.Rlimit {
 	return unix.Rlimit{Cur: min(usual, own.Max), Max: own.Max}
 }
 
-// processesForCommands returns how many processes of its user a command may
-// have, or 0 for no limit. It is a few less than the server may have, so that a
-// command that uses up all of them leaves the server its threads. The kernel
-// does not apply this limit to root.
+// processesForCommands returns how many processes of its user a command may have, 0 for
+// no limit. It is a few less than the server may have: a command that uses up all of
+// them must leave the server its threads, or the Go runtime aborts the server. The
+// kernel does not apply this limit to root.
 func processesForCommands() uint64 {
 	var own unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NPROC, &own) != nil || own.Cur == unix.RLIM_INFINITY || own.Cur < 4*spareProcesses {

@@ -10,7 +10,7 @@ import (
 type Launch struct {
 	Path string // absolute path of the program's file
 	// File is the program's file itself, opened with O_PATH. If it is set, the
-	// program starts from it, whatever lies at Path in its mounts.
+	// program starts from it, whatever is at Path in its mounts.
 	File *os.File
 	Argv []string // the program's name first; never empty
 	Env  []string // the whole environment, each "NAME=value"

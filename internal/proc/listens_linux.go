@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Listens reports whether a process of the command accepts connections at a TCP
-// port, in the network that it sees: a socket of its own listens there. Sockets
-// of other programs do not count, wherever they listen.
+// Listens reports whether a process of the command accepts connections at a TCP port,
+// in the network that it sees. A socket of another program does not count, even in the
+// same network. It may be called beside all other methods.
 func (p *Process) Listens(port uint16) (bool, error) {
 	pids, done := p.reached()
 	defer done()
@@ -37,8 +37,8 @@ func (p *Process) Listens(port uint16) (bool, error) {
 	return false, nil
 }
 
-// listeners returns the sockets that listen at a port, as links in /proc name
-// them: proc_pid_net(5).
+// listeners returns the sockets that listen at a port, in the form of the links in
+// /proc/PID/fd: proc_pid_net(5).
 func listeners(dir string, port uint16) (map[string]bool, error) {
 	found := map[string]bool{}
 	end := fmt.Sprintf(":%04X", port)

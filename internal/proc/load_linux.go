@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// Load returns what the processes of the command use; the zero Load if it has ended.
-// It costs some microseconds for each process. Where commands are known by their tag,
-// a process that is younger than a second may be left out.
+// Load returns what the processes of the command use; the zero Load if it has ended. It
+// costs some microseconds for each process. Where commands are known by their tag, a
+// process that is younger than a second may be left out. It may be called beside all
+// other methods.
 func (p *Process) Load() (Load, error) {
 	var sum Load
 	for _, pid := range p.counted() {
@@ -24,9 +25,9 @@ func (p *Process) Load() (Load, error) {
 	return sum, nil
 }
 
-// counted lists the processes of the command. It holds its instance no longer than it
-// must, so a process that ends at once may be in the list, or for a moment another one
-// of the same number.
+// counted lists the processes of the command. It holds the instance no longer than it
+// must, so the list may name a process that has just ended, or for a moment another one
+// with its id.
 func (p *Process) counted() []int {
 	p.holding.RLock()
 	if p.released.Load() {
@@ -51,8 +52,8 @@ func (p *Process) counted() []int {
 	return pids
 }
 
-// census is which processes have a tag. All commands that are looked at within a
-// second share one walk through /proc. The zero census is ready.
+// census knows which processes have a tag. All commands that are looked at within a
+// second share one walk through /proc. The zero census is ready to use.
 type census struct {
 	mu    sync.Mutex
 	taken time.Time
@@ -98,5 +99,5 @@ func loadOf(pid int) (l Load, ok bool) {
 	return Load{Processes: 1, CPU: time.Duration(ticks) * (time.Second / ticksPerSecond), Resident: pages * int64(os.Getpagesize())}, true
 }
 
-// ticksPerSecond is USER_HZ, which is 100 on all processors that Linux tells it to.
+// ticksPerSecond is USER_HZ, which is 100 on all processors that this package supports.
 const ticksPerSecond = 100

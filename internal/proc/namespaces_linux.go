@@ -51,9 +51,9 @@ var inNamespaces = []struct {
 	{"user", unix.CLONE_NEWUSER}, {"mnt", unix.CLONE_NEWNS}, {"net", unix.CLONE_NEWNET}, {"ipc", unix.CLONE_NEWIPC}, {"uts", unix.CLONE_NEWUTS},
 }
 
-// makeNamespaces makes namespaces with the mounts that spec describes. A child
-// does that which shares the server's descriptors and ends at once. Descriptors
-// keep the namespaces alive; only commands live in them.
+// makeNamespaces makes namespaces with the mounts that spec describes. A child that
+// shares the descriptors of the server makes them and ends at once. Descriptors keep
+// the namespaces alive, so no process remains in them that a command could attack.
 func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	v, err := n.carryOutView(spec)
 	if err != nil {
@@ -78,10 +78,10 @@ func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	return nil
 }
 
-// carryOutView makes the namespaces, and tries again if a mount is busy. The
-// steps close each file that they have written, but a command that is started
-// at the same moment may have a copy of the descriptor until exec; until then
-// the mount of that file cannot be made read-only.
+// carryOutView makes the namespaces, and tries again if a mount is busy. The steps
+// close each file that they have written, but a command that starts at the same moment
+// may have a copy of the descriptor until exec; as long as it has, the mount of that
+// file cannot be made read-only.
 func (n *Enclosure) carryOutView(spec NamespaceSpec) (*view, error) {
 	const attempts = 50
 	for i := 0; ; i++ {
@@ -159,7 +159,9 @@ func (v *view) done(fd *uintptr) {
 // atCWD is AT_FDCWD as an argument.
 const atCWD = ^uintptr(-unix.AT_FDCWD - 1)
 
-// newView builds the list of steps.
+// newView builds the list of steps. The order matters: sources are opened before a
+// mount covers them, and everything becomes read-only before the mounts that may be
+// written are added.
 func newView(spec NamespaceSpec) (*view, error) {
 	v := &view{spec: spec, roots: map[string]*uintptr{}, covered: map[string]*uintptr{}, spaces: map[string]*uintptr{}, sources: make([]*uintptr, len(spec.Mounts))}
 	steps := []func() error{v.mapIDs, v.takeSources, v.closeView, v.mount, v.share, v.network, v.keep}
@@ -172,7 +174,10 @@ func newView(spec NamespaceSpec) (*view, error) {
 	return v, nil
 }
 
-// mapIDs maps the server's user and group to themselves, and no others.
+// mapIDs maps the user and the group of the server to themselves, and no others, so
+// that no process inside can become another user. setgroups is denied, as the kernel
+// requires of an unprivileged process, so that no command can leave a group that denies
+// it something.
 func (v *view) mapIDs() error {
 	uid, gid := strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())
 	for _, f := range []struct{ path, text string }{
@@ -205,7 +210,9 @@ func (s *childSteps) write(path, text string) (fd *uintptr, err error) {
 	return fd, nil
 }
 
-// takeSources opens the sources of the mounts before another mount covers them.
+// takeSources opens the sources of the mounts before another mount covers them. First
+// it cuts the mounts off from those of the machine: neither sees later mounts of the
+// other.
 func (v *view) takeSources() error {
 	slash, err := v.text("/")
 	if err != nil {
@@ -251,7 +258,8 @@ func (s *childSteps) attributes(name, path string, set uint64, flags uintptr) er
 	return nil
 }
 
-// mount adds the mounts, in their order.
+// mount adds the mounts in their order, each with the attributes that restrict it: a
+// mount that was opened by open_tree has none of those that closeView has set.
 func (v *view) mount() error {
 	none, err := v.text("")
 	if err != nil {
@@ -309,8 +317,8 @@ func (v *view) share() error {
 	return nil
 }
 
-// memory adds a file system in memory, and keeps its root open if it can hold
-// files.
+// memory adds a file system in memory, and keeps its root open if it can hold files.
+// One of no bytes is a cover: it is empty, read-only, and no user may enter it.
 func (v *view) memory(m Mount, path uintptr) error {
 	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
 	kind, option := "tmpfs", fmt.Sprintf("size=%d,mode=%o", m.Bytes, m.Mode)
@@ -340,7 +348,8 @@ type ifreq struct {
 	_     [22]byte
 }
 
-// network starts the loopback and opens the server's socket on it.
+// network starts the loopback, which is the only interface, and opens the socket of the
+// server on it.
 func (v *view) network() error {
 	if !v.spec.OwnNetwork {
 		return nil

@@ -73,9 +73,9 @@ type listener struct {
 	done sync.WaitGroup
 }
 
-// listen answers the calls that arrive at a listener, until no process with its
-// filter is left. One goroutine receives the calls and runs supervise, which
-// must move slow work to another one.
+// listen answers the calls that arrive at a listener, until no process with its filter
+// is left. One goroutine receives the calls and runs supervise, which must move slow
+// work to another goroutine. listen owns fd and closes it after an error.
 func listen(fd int, supervise func(Call)) (*listener, error) {
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), seccompSetFlags, seccompSyncWakeUp) // faster on kernels that have it
 	if err := unix.SetNonblock(fd, true); err != nil {
@@ -100,7 +100,9 @@ func listen(fd int, supervise func(Call)) (*listener, error) {
 	return l, nil
 }
 
-// receive waits for the next call. It returns io.EOF if none will come.
+// receive waits for the next call. Its error means that no further call will come. It
+// polls first, because the ioctl would block a thread, and learns from POLLHUP that all
+// processes with the filter have ended.
 func (l *listener) receive() (*notification, error) {
 	n := &notification{}
 	var failure error
@@ -146,8 +148,13 @@ type call struct {
 	answered atomic.Bool
 }
 
-func (c *call) PID() int              { return int(c.n.pid) }
-func (c *call) Number() int           { return int(c.n.trap) }
+// PID is the process that makes the call.
+func (c *call) PID() int { return int(c.n.pid) }
+
+// Number is the number of the system call.
+func (c *call) Number() int { return int(c.n.trap) }
+
+// Argument is one of the six arguments.
 func (c *call) Argument(i int) uint64 { return c.n.args[i] }
 
 // Valid reports whether the process still waits for the answer.
@@ -161,8 +168,9 @@ func (c *call) Continue() { c.send(response{id: c.n.id, flags: seccompContinue})
 // Return answers instead of the kernel; 0 is success.
 func (c *call) Return(errno syscall.Errno) { c.send(response{id: c.n.id, errno: -int32(errno)}) }
 
-// Give copies a descriptor into the process and returns its number there as the
-// call's result.
+// Give copies a descriptor into the process and returns its number there as the result
+// of the call, in one step: the process cannot use the descriptor before the call is
+// answered.
 func (c *call) Give(fd int, closeOnExec bool) error {
 	a := addition{id: c.n.id, flags: seccompAddAndSend, from: uint32(fd)}
 	if closeOnExec {
@@ -199,7 +207,9 @@ func (c *call) request(what uintptr, p unsafe.Pointer) (err error) {
 // may not be mapped.
 const pageBytes = 4096
 
-// Text reads a string of the process, at most as long as a path.
+// Text reads a string of the process, at most as long as a path. It reads page by page:
+// the string may end just before memory that is not mapped. The process can change the
+// string afterwards, see [Call].
 func (c *call) Text(address uint64) (string, error) {
 	var buf [unix.PathMax]byte
 	for got := 0; got < len(buf); {
@@ -218,10 +228,10 @@ func (c *call) Text(address uint64) (string, error) {
 	return "", fmt.Errorf("cannot read a path of process %d: %w", c.PID(), unix.ENAMETOOLONG)
 }
 
-// OpenDir opens a directory as the process would resolve the path: with its
-// root, its mounts, its working directory or one of its descriptors. It does
-// not follow magic links. The descriptor is suitable for comparison, and the
-// caller closes it.
+// OpenDir opens a directory as the process would resolve the path: with its root, its
+// mounts, its working directory or one of its descriptors. It does not follow magic
+// links, which lead anywhere. The descriptor is only good for comparison (O_PATH), and
+// the caller closes it.
 func (c *call) OpenDir(dirfd int32, path string) (int, error) {
 	proc := fmt.Sprintf("/proc/%d/", c.PID())
 	if !strings.HasPrefix(path, "/") {

@@ -88,9 +88,9 @@ func (o *orphans) close() {
 	}
 }
 
-// list returns the children of the server that are no commands. A child that
-// was just created and is not recorded yet looks like an orphan; so list waits
-// until none is being created.
+// list returns the children of the server that are no commands. A child that was just
+// created and is not recorded yet looks like an orphan, so list looks again while none
+// is being created.
 func (o *orphans) list(children func() []int) []int {
 	if len(o.strangers(children())) == 0 {
 		return nil
@@ -187,9 +187,9 @@ func pidsIn(text []byte) (pids []int) {
 	return pids
 }
 
-// collect reaps orphans that have ended: those with a tag of this server, or,
-// if the server is the first process of its PID namespace, all of them. Other
-// children are not the engine's to reap.
+// collect reaps orphans that have ended: those with a tag of this server, or all of
+// them if the server is the first process of its PID namespace, where nobody else does.
+// Other children are not for the engine to reap.
 func (o *orphans) collect() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -208,13 +208,12 @@ func (o *orphans) collect() {
 	}
 }
 
-// any reports whether an orphan with the tag runs. All that a command has left
-// behind is below an orphan, because its program, the root of its tree, has
-// ended.
+// any reports whether an orphan with the tag runs. Everything that a command has left
+// behind is below an orphan, because its program, the root of its tree, has ended.
 //
-// An orphan that ends during the check passes its own children on, and these
-// are missing from the list that was read before. So a negative result counts
-// only if two consecutive lists agree and all their processes have ended.
+// An orphan that ends during the check passes its own children on, and the list that
+// was read before lacks these. So a negative result counts only if two lists in a row
+// agree and all their processes have ended.
 func (o *orphans) any(t descendantTag, children func() []int) bool {
 	before, looked := []int(nil), false
 	for {

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pidNamespace is a PID namespace with its own /proc and a first process that
-// only waits. A command in it cannot see processes outside. When the first
-// process ends, the kernel ends all others, so the command leaves nothing
-// behind. A namespace that is empty after a command is used for another one.
+// pidNamespace is a PID namespace with its own /proc and a first process that only
+// waits. A command in it cannot see processes outside. When the first process ends, the
+// kernel ends all others, so nothing of a command can survive. A namespace that is
+// empty after a command serves another one.
 type pidNamespace struct {
 	engine   *Engine
 	pid      int      // of its first process
@@ -46,6 +46,9 @@ func (n *Enclosure) newPIDNamespace() (*pidNamespace, error) {
 	return e.watch(int(*s.twinPID))
 }
 
+// pidSteps lists how a child becomes the first process of a new PID namespace: it
+// enters the namespaces of the enclosure, makes the twin inside, and the twin gets a
+// mount namespace of its own for its /proc and its terminals.
 func (n *Enclosure) pidSteps() (*childSteps, error) {
 	program, err := waiter()
 	if err != nil {
@@ -105,8 +108,8 @@ func openPidfd(pid int) (*os.File, int, error) {
 // the machine, if that user is root; only their permissions protect them.
 var kernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/mtrr", "/proc/scsi"}
 
-// procfs adds the mount of a new /proc, and makes its files read-only that
-// belong to the machine.
+// procfs adds the mount of a new /proc, and makes its files read-only through which the
+// machine could be changed.
 func procfs(s *childSteps, processes int) error {
 	kind, err := s.text("proc")
 	if err != nil {
@@ -141,10 +144,10 @@ func procfs(s *childSteps, processes int) error {
 // reservedPIDs are not used again when process ids wrap around: kernel/pid.c.
 const reservedPIDs = 300
 
-// boundIDs leaves a command just so many ids, one for each of its threads: all from
-// reservedPIDs up to pid_max. A new namespace would give it those below as well before
-// they wrap around for the first time; so the last one that was given is said to be
-// just below.
+// boundIDs leaves a command just so many process ids, one for each of its threads: all
+// from reservedPIDs up to pid_max. A new namespace gives out the ids below reservedPIDs
+// as well until they wrap around for the first time, so the last id that was given is
+// set to the one just below.
 func boundIDs(s *childSteps, processes int) error {
 	if _, err := s.write("/proc/sys/kernel/pid_max", strconv.Itoa(reservedPIDs+processes)); err != nil {
 		return err
@@ -163,7 +166,10 @@ var ownPidMax = sync.OnceValue(func() bool {
 	return (major > 6 || major == 6 && minor >= 14) && err == nil
 })
 
-// firstProcess adds the steps that turn the process into one that only waits.
+// firstProcess adds the steps that turn the process into the waiting first process. It
+// keeps nothing that a command could use: no streams, no descriptors, no capabilities,
+// no memory of the server after exec. Signals from inside of the namespace do not reach
+// it, as it has no handlers (pid_namespaces(7)).
 func (e *Engine) firstProcess(s *childSteps, program int) error {
 	none, err := s.text("")
 	if err != nil {
@@ -197,8 +203,9 @@ func (e *Engine) firstProcess(s *childSteps, program int) error {
 
 const sigIgn = 1 // SIG_IGN
 
-// twin adds a step that makes a second process, also a child of the server. The
-// first process ends, and the second one goes on with the steps.
+// twin adds a step that makes a second process, also a child of the server. The first
+// process ends, and the second one continues with the steps. That is needed because a
+// process that unshares a PID namespace does not enter it; only its children do.
 func (s *childSteps) twin(flags uintptr) {
 	s.twinPID = new(uintptr)
 	st := s.add("make a process inside", unix.SYS_CLONE, sharing|unix.CLONE_PARENT|flags)
@@ -221,9 +228,9 @@ func (e *Engine) startTwin(s *childSteps) error {
 	return nil
 }
 
-// populated reports whether a command's process runs in the namespace. Once the
-// command's own process has been reaped, all others descend from the first
-// process.
+// populated reports whether a process of a command runs in the namespace. Once the own
+// process of the command was reaped, all others descend from the first process. If that
+// cannot be read, it says yes, and the namespace is ended.
 func (p *pidNamespace) populated() bool {
 	var buf [16]byte
 	n, err := unix.Pread(p.children, buf[:], 0)
@@ -332,6 +339,8 @@ func waiterELF() []byte {
 	return append(unsafe.Slice((*byte)(unsafe.Pointer(&h)), headers)[:headers:headers], waiterCode...)
 }
 
+// kernelVersion returns the first two numbers of the release of the kernel; 0, 0 if it
+// cannot be read, so that no newer feature is assumed.
 func kernelVersion() (major, minor int) {
 	var u syscall.Utsname
 	if syscall.Uname(&u) != nil {

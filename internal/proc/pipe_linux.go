@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pipe makes a pipe between the server and a program. read says that ours is
-// the end to read from. The runtime's poller waits for ours. theirs blocks, as
-// programs expect, and is not registered with the poller; os.Pipe would
-// register both ends.
+// Pipe makes a pipe between the server and a program. If read is set, ours is the end
+// to read from, else the one to write to. The runtime poller waits for ours. theirs
+// blocks, as programs expect, and is not registered with the poller; os.Pipe would
+// register both ends. The caller closes both.
 func Pipe(read bool) (ours, theirs *os.File, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// Engine starts programs with os/exec and ends their process groups. It is used
-// on systems for which this package has no engine of its own. The zero Engine
-// is ready to use.
+// Engine starts programs with os/exec and ends their process groups. It is used on
+// systems for which this package has no engine of its own: a descendant that leaves its
+// process group survives there. The zero Engine is ready to use. Its methods may be
+// called concurrently.
 type Engine struct{}
 
 // NewEngine returns the portable engine.

@@ -17,7 +17,9 @@ import (
 	"tipstaff"
 )
 
-// Process is a started program. One goroutine at a time may call its methods.
+// Process is a started program. One goroutine at a time may call its methods, except
+// those that say otherwise. [Process.End] must be called, else its instance is never
+// used again.
 type Process struct {
 	engine   *Engine
 	pid      int
@@ -36,8 +38,8 @@ type Process struct {
 // PID returns the process id, which is also the id of the process group.
 func (p *Process) PID() int { return p.pid }
 
-// Await waits until the program has ended, limit is over, or ctx is done, and
-// reports whether the program has ended. Its descendants may still run.
+// Await waits until the program has ended, limit is over, or ctx is done, and reports
+// whether the program has ended. Its descendants may still run.
 func (p *Process) Await(ctx context.Context, limit time.Duration) bool {
 	if p.ended.Load() {
 		return true
@@ -135,6 +137,9 @@ func waitid(pidfd uintptr) (st Status, again bool, err error) {
 	return st, again, err
 }
 
+// waitidFor is one call of waitid(2) with the usage of the child, which the wrapper in
+// x/sys does not return. kind is 0 for children that signal their end with SIGCHLD, or
+// WCLONE for the others.
 func waitidFor(pidfd, kind uintptr) (st Status, again bool, err error) {
 	var info siginfo
 	var usage unix.Rusage

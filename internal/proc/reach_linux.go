@@ -12,13 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What may be asked of a command while it runs. These methods may be called
-// beside all others and concurrently. They concern the command with everything
-// that it started, and nothing once its end is under way: the instance may hold
-// another command by then.
+// These methods act on a command while it runs, with everything that it started. They
+// may be called beside all others and concurrently. Once the instance was released, they
+// do nothing, because it may have another command by then.
 
-// reached returns the processes of the command, and holds its instance until
-// done is called; none if the command has ended.
+// reached returns the processes of the command, and keeps its instance from being
+// released until done is called; none if the command has ended.
 func (p *Process) reached() (pids []int, done func()) {
 	p.holding.RLock()
 	if p.released.Load() {
@@ -32,8 +31,9 @@ func (p *Process) reached() (pids []int, done func()) {
 	return pids, p.holding.RUnlock
 }
 
-// SignalAll sends a signal to every process of the command that there is at the
-// moment. It fails when there is none, or one may not be sent to.
+// SignalAll sends a signal to every process that the command has at the moment. It
+// fails if there is none, or if one refuses the signal. A process that is forked
+// meanwhile may not get it.
 func (p *Process) SignalAll(s syscall.Signal) error {
 	pids, done := p.reached()
 	defer done()
@@ -64,7 +64,8 @@ func (p *Process) SignalAll(s syscall.Signal) error {
 	return failed
 }
 
-// InputOf identifies a file that is the standard input of a program.
+// InputOf identifies a file that is the standard input of a program, for
+// [Process.WaitsFor].
 func InputOf(f *os.File) (Input, error) {
 	var st unix.Stat_t
 	raw, err := f.SyscallConn()

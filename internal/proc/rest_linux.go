@@ -2,8 +2,8 @@
 
 package proc
 
-// Rest ends what is kept ready for commands to come, but for so many instances. The next
-// command makes what it needs. Commands may run, or begin, meanwhile.
+// Rest ends all but keep of the instances that wait for a command, to free their
+// memory. The next commands make new ones. Commands may run or start meanwhile.
 func (n *Enclosure) Rest(keep int) {
 	var rest []*instance
 	for len(n.ready) > keep {

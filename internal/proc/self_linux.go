@@ -10,7 +10,7 @@ import (
 )
 
 // Self opens the file of this program, for [Launch.File]. It is the file that runs,
-// even if another one lies at its path by now.
+// even if another file has its path by now.
 func Self() (*os.File, error) {
 	const link = "/proc/self/exe"
 	fd, err := unix.Open(link, unix.O_PATH|unix.O_CLOEXEC, 0)

@@ -12,9 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Start starts the program in a session and process group of its own, and
-// returns after exec. An error is a [*StepError] or a [syscall.Errno]; then
-// nothing runs.
+// Start starts the program in a session and a process group of its own, and returns
+// after exec. An error wraps a [*StepError] or a [syscall.Errno], and nothing runs,
+// unless [Unclear] reports that this is not certain. It tries again if another process
+// has killed the one that was to start the program, see helper_death_linux.go. Start
+// may be called concurrently. The caller calls [Process.End].
 func (e *Engine) Start(l Launch) (*Process, error) {
 	defer runtime.KeepAlive(l) // its files must stay open until Start returns
 	for attempt := 1; ; attempt++ {
@@ -47,6 +49,8 @@ func (p *Process) takeInstance(in *Enclosure) (err error) {
 	return err
 }
 
+// start takes the descriptors, builds the steps and launches. After an error it closes
+// the terminal; the caller releases the instance.
 func (e *Engine) start(p *Process, l Launch) (err error) {
 	if l.Terminal != nil {
 		started, err := p.openTerminal(&l)
@@ -72,7 +76,8 @@ func (e *Engine) start(p *Process, l Launch) (err error) {
 	return e.launch(p, s, fds)
 }
 
-// launch makes the child and records it before it could be taken for an orphan.
+// launch makes the child and records it before anything could take it for an orphan: it
+// holds starting meanwhile.
 func (e *Engine) launch(p *Process, s *childSteps, fds streams) error {
 	c := e.clone.Load()
 	o := cloning{flags: unix.CLONE_PIDFD, cgroup: p.instance.commandGroup(), by: p.instance.zygote}
@@ -120,11 +125,11 @@ type streams struct {
 // nothingBeyond says that a child copies all descriptors.
 const nothingBeyond = math.MaxUint32
 
-// childSteps lists what the child does. The order matters: descriptors are
-// arranged before the others are closed, the directory is entered through one
-// of them, and signals are unblocked last. A zygote's child inherits from it
-// what is the same for all of them (see instance.common); a child of the server
-// does that here.
+// childSteps lists what the child does. The order is a matter of safety: the
+// descriptors of the child are arranged before the others are closed, the directory is
+// entered through one of them, the domain and the limits are in force before exec, and
+// signals are unblocked last. What is the same for all children of a zygote is
+// inherited from it (see instance.common); a child of the server does it here.
 func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, error) {
 	s := newChildSteps()
 	if p.instance.in.open {
@@ -178,7 +183,8 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	return s, nil
 }
 
-// firstSteps adds what every command does first.
+// firstSteps adds what every command does first. A command with a Landlock domain of
+// its own enters it here, before any step names a file.
 func (p *Process) firstSteps(s *childSteps) {
 	s.add("start a session", unix.SYS_SETSID)
 	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
@@ -206,9 +212,10 @@ const (
 // action.
 var byDefault [4]uint64
 
-// defaultSignals resets every signal to its default action. clone3 does that
-// itself, except for ignored signals; so does exec. A handler of the server
-// must not run in the child, so without clone3 all signals are reset.
+// defaultSignals resets every signal to its default action. clone3 does that itself,
+// except for ignored signals, and so does exec. Without clone3 all signals are reset,
+// because a handler of the server must not run in the child, which shares its memory
+// until exec.
 func (e *Engine) defaultSignals(s *childSteps, all bool) {
 	if !all {
 		for _, n := range e.ignored {

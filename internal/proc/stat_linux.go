@@ -8,7 +8,7 @@ import (
 )
 
 // parseStat reads state and parent from /proc/PID/stat. The program's name
-// stands before them in parentheses and may contain any character.
+// comes before them in parentheses and may contain any character.
 func parseStat(data []byte) (state byte, parent int, ok bool) {
 	i := bytes.LastIndexByte(data, ')')
 	if i < 0 {

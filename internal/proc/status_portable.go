@@ -11,6 +11,8 @@ import (
 	"tipstaff"
 )
 
+// statusOf translates what os/exec reports. An error other than that of an exit code
+// means that the end was not observed.
 func statusOf(state *os.ProcessState, err error) Status {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

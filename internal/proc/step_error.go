@@ -12,7 +12,10 @@ type StepError struct {
 	Errno syscall.Errno
 }
 
+// Error names the step and what the kernel answered.
 func (e *StepError) Error() string { return fmt.Sprintf("step %q: %v", e.Step, e.Errno) }
+
+// Unwrap returns the errno.
 func (e *StepError) Unwrap() error { return e.Errno }
 
 const enterDirectory = "enter directory"
@@ -53,10 +56,9 @@ func Unclear(err error) bool { return errors.Is(err, errUnclear) }
 
 const filterCalls = "filter system calls"
 
-// NoListener reports whether an enclosure could not be made because the kernel
-// cannot pass system calls to a supervisor here: it is older than Linux 5.19
-// (EINVAL), or an outer sandbox has a listener already, and a process can have
-// only one (EBUSY).
+// NoListener reports whether an enclosure could not be made because the kernel cannot
+// pass system calls to a supervisor here. Either it is older than Linux 5.19 (EINVAL),
+// or an outer sandbox has a listener already, and a process can have only one (EBUSY).
 func NoListener(err error) bool {
 	var at *StepError
 	return errors.As(err, &at) && at.Step == filterCalls && (at.Errno == syscall.EBUSY || at.Errno == syscall.EINVAL)

@@ -15,19 +15,20 @@ import (
 	"tipstaff/internal/flock"
 )
 
-// A server that is killed cannot end its commands. Each server therefore keeps
-// an owner lock in the state directory: a file that has the server's tag as
-// its name, contains its control group, and is locked as long as the server
-// lives. If another server can lock such a file, the file's server is dead, and
-// the tag identifies what it has left running. Files of living servers stay
-// locked, so their commands are not touched.
+// A server that is killed cannot end its commands. So each server keeps an owner lock in
+// the state directory: a file whose name is the tag of the server and whose content is
+// its control group, locked as long as the server lives. A server that can lock the file
+// of another one knows that the other is dead, and by its tag finds what that has left
+// running. The files of living servers stay locked, so their commands are safe.
 
 // ownerLock is the file of a living server.
 type ownerLock struct{ file *os.File }
 
 func lockDir(state string) string { return filepath.Join(state, "servers") }
 
-// takeOwnerLock writes and locks the file of this server.
+// takeOwnerLock writes and locks the file of this server. The file gets its name when
+// it is locked, so that no other server finds it unlocked and kills the commands of
+// this one.
 func takeOwnerLock(state string, m serverTag, c *cgroups) (*ownerLock, error) {
 	dir := lockDir(state)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -97,7 +98,9 @@ func (e *Engine) reap() (int, error) {
 	return ended, nil
 }
 
-// reapServer ends what the server of one file has left running, if it is dead.
+// reapServer ends what the server of one file has left running, if that server is dead.
+// A file that it cannot read is no error: that server has ended meanwhile, or it is
+// another user's.
 func reapServer(path string, m serverTag) (int, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -122,8 +125,9 @@ func reapServer(path string, m serverTag) (int, error) {
 	return ended, os.Remove(path)
 }
 
-// lockOfDead locks the file of a server if that server is dead. Its zygotes
-// share its descriptors, and with them the lock; they end right after it.
+// lockOfDead locks the file of a server if that server is dead. Its zygotes share its
+// descriptors and with them the lock, but end right after it; so lockOfDead waits a
+// moment.
 func lockOfDead(file *os.File, pid int) bool {
 	limit := time.Now().Add(forceLimit)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -137,8 +141,9 @@ func lockOfDead(file *os.File, pid int) bool {
 	}
 }
 
-// endSurvivors kills the processes with the tags of a server, and its control
-// groups.
+// endSurvivors kills the processes with tags of a dead server, and its control groups,
+// and returns how many processes these were. The path of the group comes from a file,
+// so it must bear the tag of that server.
 func endSurvivors(m serverTag, base string) int {
 	match := func(one descendantTag) bool { return one.of(m) }
 	ended := len(tagged(match))

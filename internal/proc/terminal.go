@@ -6,9 +6,9 @@ import (
 	"tipstaff"
 )
 
-// Terminal is the server's end of a pseudo-terminal: what is read from it is
-// what a command has written, what is written to it is typed. Reading ends with
-// an error when no process has the other end open. Closing it hangs the
+// Terminal is the server's end of a pseudo-terminal. Reading it returns what a command
+// has written, and what is written to it reaches the command as typed input. Reading
+// ends with an error when no process has the other end open. Closing it hangs the
 // terminal up. Its methods may be called concurrently.
 type Terminal struct {
 	*os.File
@@ -18,8 +18,7 @@ type Terminal struct {
 // Input identifies the other end, which programs read.
 func (t *Terminal) Input() Input { return t.input }
 
-// Resize changes the size. The kernel tells the programs in the foreground by
-// SIGWINCH.
+// Resize changes the size. The kernel sends SIGWINCH to the programs in the foreground.
 func (t *Terminal) Resize(size tipstaff.TerminalSize) error { return t.resize(size) }
 
 // EndOfInput returns the character that ends the input when it is typed at the

@@ -49,8 +49,8 @@ func openTerminal(pts int, size tipstaff.TerminalSize) (near *Terminal, far *os.
 	return nil, nil, &StepError{Step: "open a terminal", Errno: errnoOf(err)}
 }
 
-// other opens the far end, by the descriptor of this one: its path may name
-// another file here.
+// other opens the far end by the descriptor of this one (TIOCGPTPEER). Its path may
+// name another file here, because the terminal may belong to the devpts of an instance.
 func (t *Terminal) other() (far *os.File, err error) {
 	err = t.control(func(fd int) error {
 		if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
@@ -120,9 +120,8 @@ func (p *Process) OpenTerminal(size tipstaff.TerminalSize) (near *Terminal, far 
 	return openTerminal(p.instance.pts, size)
 }
 
-// openTerminal opens the terminal that the launch asks for, and what the
-// command's Landlock domain is made from. done is called when the command has
-// started.
+// openTerminal opens the terminal that the launch asks for, and gets the Landlock
+// ruleset with a rule for it. done is called when the command has started.
 func (p *Process) openTerminal(l *Launch) (done func(), err error) {
 	near, far, err := openTerminal(p.instance.pts, *l.Terminal)
 	if err != nil {

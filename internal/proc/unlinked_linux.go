@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unlinked returns what files on a device take that have no name any more and that
-// commands of the enclosure have open, in bytes. Where commands are known by their
-// tag, a process that is younger than a second may be left out.
+// Unlinked returns how many bytes on a device are taken by files that have no name any
+// more and that commands of the enclosure have open. Quotas that walk directories do
+// not see these. Where commands are known by their tag, a process that is younger than
+// a second may be left out.
 func (n *Enclosure) Unlinked(device uint64) (sum int64) {
 	counted := map[uint64]bool{}
 	n.engine.live.Range(func(_, one any) bool {
@@ -26,6 +27,8 @@ func (n *Enclosure) Unlinked(device uint64) (sum int64) {
 	return sum
 }
 
+// unlinkedOf adds up such files of one process. counted are the inodes that were
+// counted before.
 func unlinkedOf(pid int, device uint64, counted map[uint64]bool) (sum int64) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	entries, _ := os.ReadDir(dir)

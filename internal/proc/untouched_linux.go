@@ -8,10 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Untouched reports whether nothing runs in the enclosure, an instance is ready in it, and
-// its namespaces hold no System V object and no POSIX message queue that a command has
-// left, and that of its terminals is as it was. What is in other files is for the caller to see: [Enclosure.Roots] are some. It is
-// false where that cannot be told.
+// Untouched reports whether the enclosure is as it was made, so that another session
+// may have it: nothing runs in it, an instance is ready, its namespaces hold no System
+// V object and no POSIX message queue, and its terminals are unchanged. Files are for
+// the caller to check; [Enclosure.Roots] are some of them. Where it cannot tell, it
+// returns false.
 func (n *Enclosure) Untouched() bool {
 	if ready := int64(len(n.ready)); ready == 0 || ready != n.instances.Load() || !n.terminalsUntouched() {
 		return false
@@ -29,7 +30,8 @@ const (
 // noEntries is the length of a directory of two entries, "." and "..": getdents64(2).
 const noEntries = 2 * 24
 
-// ipcIsEmpty lets a child ask in the namespaces.
+// ipcIsEmpty makes a child in the namespaces ask the kernel for the objects that
+// commands have left.
 func (n *Enclosure) ipcIsEmpty() bool {
 	s, told := &childSteps{}, &ipcObjects{}
 	for _, one := range n.enter {
@@ -51,7 +53,7 @@ func (n *Enclosure) ipcIsEmpty() bool {
 	return err == nil && told.shm[0] == 0 && told.sem[7] == 0 && told.msg[0] == 0 && told.length == noEntries
 }
 
-// ipcObjects is what the kernel tells of an IPC namespace, in its structures.
+// ipcObjects is what the kernel reports about an IPC namespace, in its structures.
 type ipcObjects struct {
 	shm [12]int32 // struct shm_info; the first one counts segments
 	sem [10]int32 // struct seminfo; semusz, the eighth, counts sets
@@ -63,7 +65,8 @@ type ipcObjects struct {
 	length               uintptr
 }
 
-// listQueues lists the names of message queues, by a mount that is nowhere.
+// listQueues adds steps that list the names of message queues. They mount the file
+// system of the queues without attaching it anywhere, so no command can see it.
 func (o *ipcObjects) listQueues(s *childSteps) error {
 	kind, err := s.text("mqueue")
 	if err != nil {

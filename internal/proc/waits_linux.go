@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WaitsFor reports whether the command waits for input: a thread of it sleeps
-// in a read of it, or waits without end for it and for nothing else that comes
-// from outside, and no other thread computes. false means that it is not so, or
-// cannot be told.
+// WaitsFor reports whether the command waits for input: one of its threads sleeps in a
+// read of in, or waits without a limit for in and for nothing else from outside, and no
+// thread computes. false means that it does not, or that this cannot be found out. It
+// may be called beside all other methods.
 //
-// /proc/PID/syscall, proc_pid_syscall(5), names the call that a thread sleeps
-// in, with its arguments.
+// /proc/PID/syscall, proc_pid_syscall(5), names the call that a thread sleeps in, with
+// its arguments.
 func (p *Process) WaitsFor(in Input) bool {
 	if in == (Input{}) || p.ended.Load() {
 		return false

@@ -60,8 +60,8 @@ const (
 	zygoteLimit    = 10 * time.Second // after that it is killed; one that was stopped, at once
 )
 
-// newZygote makes a zygote that carries out s first. The caller holds
-// e.starting.
+// newZygote makes a zygote that carries out s first, and waits until it serves. After
+// an error no process is left. The caller holds e.starting.
 func (e *Engine) newZygote(s *childSteps, cgroup int) (*zygote, error) {
 	z := &zygote{post: &post{server: uintptr(os.Getpid())}}
 	s.add("serve", 0, hold(s, z.post)).flags = serves
@@ -88,9 +88,9 @@ func (e *Engine) newZygote(s *childSteps, cgroup int) (*zygote, error) {
 	return nil, errLost
 }
 
-// spawn makes the zygote create a child. child is where the kernel puts the child's
-// pidfd; nil: it is not asked to. The caller holds e.starting and keeps alive what c
-// points to.
+// spawn makes the zygote create a child. child is where the kernel stores the pidfd of
+// the child; nil: it is not asked to. The caller holds e.starting and keeps alive what
+// c points to. ESRCH with z.dead means that the zygote has died, see salvage.
 func (z *zygote) spawn(c *vforkCall, child *int32) (pid, errno uintptr) {
 	if !z.await(nil) {
 		return 0, uintptr(unix.ESRCH)
@@ -107,9 +107,10 @@ func (z *zygote) spawn(c *vforkCall, child *int32) (pid, errno uintptr) {
 	return 0, -z.post.pid
 }
 
-// await waits until the zygote is idle, and reports whether it has become so. It
-// kills a zygote that another process has stopped, or whose child, by its pidfd, was
-// stopped before exec.
+// await waits until the zygote is idle, and reports whether it is. The server must not
+// hang for good when another process stops a zygote or its child: await kills a zygote
+// that is stopped, whose child was stopped before exec, or that takes longer than
+// zygoteLimit.
 func (z *zygote) await(child *int32) bool {
 	for limit := time.Now().Add(zygoteLimit); !z.waitIdle(); {
 		switch state, _, there := stat(z.pid); {
@@ -124,9 +125,8 @@ func (z *zygote) await(child *int32) bool {
 }
 
 // applyToSelf makes the zygote carry out one more system call for itself, which must
-// return 0; its children inherit the effect. The order looks like one for a
-// child, except that the zygote itself carries out the steps and then serves
-// again.
+// return 0; its children inherit the effect. The order looks like one for a child, but
+// the zygote itself carries out the steps and then serves again.
 func (z *zygote) applyToSelf(name string, trap uintptr, arg ...uintptr) error {
 	s := &childSteps{}
 	s.add("serve", 0, hold(s, z.post)).flags = serves
