@@ -26,7 +26,7 @@ type programPlaces struct{ dirs facts.SearchPath }
 func newProgramPlaces(project string) programPlaces {
 	home, _ := os.UserHomeDir()
 	var p programPlaces
-	for _, dir := range append(facts.Trusted(os.Getenv("PATH")), facts.Usual(home)...) {
+	for _, dir := range append(facts.Trusted(os.Getenv("PATH")), facts.UsualDirs(home)...) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err == nil && !paths.Within(real, project) && !slices.Contains(p.dirs, dir) {
 			p.dirs = append(p.dirs, dir)
