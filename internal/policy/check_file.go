@@ -103,7 +103,7 @@ func judgeFile(file *language.Policy, words, writes []string, who language.Who, 
 	if len(words) == 0 || words[0] == "" {
 		return d
 	}
-	j := fileJudge{policy: file, family: tipstaff.Execute, who: who, writes: writes, facts: facts, names: namesAlone{file}}
+	j := fileJudge{policy: file, family: tipstaff.Execute, who: who, writes: writes, facts: facts, names: namesOnly{file}}
 	j.list = Allowlist{Names: file.Names(), Source: "the policy"}
 	got, ok := j.names.admit(words[0], Program{})
 	if ok {
@@ -116,10 +116,10 @@ func judgeFile(file *language.Policy, words, writes []string, who language.Who, 
 	return d
 }
 
-// namesAlone finds rules by the text of a word.
-type namesAlone struct{ policy *language.Policy }
+// namesOnly finds rules by the text of a word.
+type namesOnly struct{ policy *language.Policy }
 
-func (n namesAlone) admit(word string, p Program) (named, bool) {
+func (n namesOnly) admit(word string, p Program) (named, bool) {
 	listed := slices.Contains(n.policy.Names(), word)
 	return named{program: p, argv0: word, name: word}, word != "" && (listed || n.policy.Open())
 }

@@ -20,9 +20,9 @@ const (
 // Environment makes the environment of every command. It does not change after
 // [NewEnvironment], so several goroutines may use it at once.
 type Environment struct {
-	base   []string // sorted by name, without duplicates
-	hidden []string // names of the server's variables that are not in it
-	apart  []string // the hidden variables, which a policy file may pass on
+	base     []string // sorted by name, without duplicates
+	hidden   []string // names of the server's variables that are not in it
+	withheld []string // the hidden variables, which a policy file may pass on
 }
 
 // NewEnvironment returns an Environment with the harmless ones of the server's
@@ -39,7 +39,7 @@ func NewEnvironment(server []string, path string) *Environment {
 		case rules.passesServer(name, value):
 			vars = append(vars, v)
 		default:
-			e.hidden, e.apart = append(e.hidden, name), append(e.apart, v)
+			e.hidden, e.withheld = append(e.hidden, name), append(e.withheld, v)
 		}
 	}
 	vars = append(vars, unattended()...)
@@ -216,7 +216,7 @@ func (e *Environment) complete(list, fixed []string, dir string, pass func(name 
 	if how != alone {
 		vars = append(vars, forTerminal)
 	}
-	for _, v := range e.apart {
+	for _, v := range e.withheld {
 		if pass != nil && pass(nameOf(v)) {
 			vars = append(vars, v)
 		}

@@ -22,13 +22,13 @@ const (
 
 // variableRule is one row of builtin/environment.txt, for one name.
 type variableRule struct {
-	keep    bool
-	plain   bool // kept if the value is one word
-	whose   owner
-	prefix  string
-	anycase bool
-	but     []string
-	why     string // for callers; of a row that refuses
+	keep       bool
+	plain      bool // kept if the value is one word
+	owners     owner
+	prefix     string
+	anycase    bool
+	exceptions []string
+	why        string // for callers; of a row that refuses
 }
 
 // variableRules is the table: names first, then prefixes in their order.
@@ -66,7 +66,7 @@ func parseVariableRules(text string) (*variableRules, error) {
 			continue
 		case head == "but":
 			for i := first; i < len(rules.prefix); i++ {
-				rules.prefix[i].but = strings.Fields(names)
+				rules.prefix[i].exceptions = strings.Fields(names)
 			}
 			continue
 		}
@@ -103,11 +103,11 @@ func parseVariableHead(words []string) (rule variableRule, how string, err error
 	}
 	switch words[1] {
 	case "server":
-		rule.whose = ofServer
+		rule.owners = ofServer
 	case "caller":
-		rule.whose = ofCaller
+		rule.owners = ofCaller
 	case "both":
-		rule.whose = ofServer | ofCaller
+		rule.owners = ofServer | ofCaller
 	default:
 		return rule, "", fmt.Errorf("unknown owner %q", words[1])
 	}
@@ -133,7 +133,7 @@ func (r *variableRules) passesServer(name, value string) bool {
 // and a row that refuses over one that keeps.
 func (r *variableRules) named(name string, whose owner) (found variableRule, known bool) {
 	for _, rule := range r.exact[name] {
-		if rule.whose&whose == 0 {
+		if rule.owners&whose == 0 {
 			continue
 		}
 		if !rule.keep {
@@ -145,7 +145,7 @@ func (r *variableRules) named(name string, whose owner) (found variableRule, kno
 		return found, true
 	}
 	for i := range r.prefix {
-		if rule := &r.prefix[i]; rule.whose&whose != 0 && rule.matches(name) {
+		if rule := &r.prefix[i]; rule.owners&whose != 0 && rule.matches(name) {
 			return *rule, true
 		}
 	}
@@ -159,7 +159,7 @@ func (r *variableRule) matches(name string) bool {
 	if !strings.HasPrefix(name, r.prefix) {
 		return false
 	}
-	for _, except := range r.but {
+	for _, except := range r.exceptions {
 		if name == except || strings.HasSuffix(except, "_") && strings.HasPrefix(name, except) {
 			return false
 		}

@@ -31,7 +31,7 @@ func aliasOf(l *layer) ([]programs.Start, []fault) {
 	if !ok {
 		return nil, nil
 	}
-	index := l.rest.Of(at)
+	index := l.position.Of(at)
 	if strings.HasPrefix(value, "!") {
 		line, err := cmdline.Read(value[1:])
 		if err != nil || strings.Contains(value, `\`) {

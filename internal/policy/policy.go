@@ -170,8 +170,8 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 
 // askedFor counts what a request asks for, which is one thing.
 func askedFor(req *tipstaff.Request) (n int) {
-	for _, given := range []bool{req.Line != "", req.Argv != nil, req.Script != ""} {
-		if given {
+	for _, count := range []bool{req.Line != "", req.Argv != nil, req.Script != ""} {
+		if count {
 			n++
 		}
 	}

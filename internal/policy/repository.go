@@ -96,9 +96,9 @@ func (r *repositories) environment(run *GitRun) (ok bool) {
 	return true
 }
 
-// deciding are how the names of variables begin by which git finds its
+// gitVariables are how the names of variables begin by which git finds its
 // repository, its refs and its settings.
-var deciding = []string{
+var gitVariables = []string{
 	"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_NAMESPACE", "GIT_CONFIG", "GIT_CEILING", "GIT_DISCOVERY", "GIT_EXEC_PATH", "GIT_OBJECT", "GIT_ALTERNATE",
 	"GIT_REF_", "GIT_REFERENCE", "GIT_DEFAULT", "GIT_INTERNAL", "GIT_IMPLICIT", "GIT_TEST", "GIT_PREFIX", "GIT_SHALLOW", "GIT_GRAFT", "GIT_REPLACE", "GIT_QUARANTINE",
 }
@@ -106,7 +106,7 @@ var deciding = []string{
 // decidesGit reports whether a variable may decide which repository and which
 // settings git takes.
 func decidesGit(name string) bool {
-	return slices.ContainsFunc(deciding, func(d string) bool { return strings.HasPrefix(name, d) })
+	return slices.ContainsFunc(gitVariables, func(d string) bool { return strings.HasPrefix(name, d) })
 }
 
 // plainWrappers start what they are given as it is: in the same directory, as

@@ -39,7 +39,7 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	}
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
-	unwrap(j, &layer{words: d.Argv, name: got.name, also: got.also, facts: j.facts})
+	unwrap(j, &layer{words: d.Argv, name: got.name, otherNames: got.otherNames, facts: j.facts})
 	d.Bounds, d.Credentials = j.bounds, j.credentials
 	return j.findings
 }
@@ -94,11 +94,11 @@ type namer interface {
 
 // named is a program with the names by which its rules are found.
 type named struct {
-	program Program
-	argv0   string
-	err     error
-	name    string
-	also    []string // names of the same file, whose ask and deny rules count as well
+	program    Program
+	argv0      string
+	err        error
+	name       string
+	otherNames []string // names of the same file, whose ask and deny rules count as well
 }
 
 // layer judges a command line by the rules of its names.
@@ -106,7 +106,7 @@ func (j *fileJudge) layer(l *layer) {
 	args := language.Args{Words: l.words[1:], Open: l.from.Open, Holes: l.from.Holes, Options: l.options}
 	q := language.Query{Program: l.name, Args: args, Who: j.who, Writes: j.writes, Background: j.background, Terminal: j.terminal}
 	j.verdicts(l, j.policy.Judge(q, l.facts), l.contained)
-	for _, name := range l.also {
+	for _, name := range l.otherNames {
 		q.Program = name
 		j.verdicts(l, j.policy.Judge(q, l.facts), true)
 	}
@@ -142,7 +142,7 @@ func (j *fileJudge) counts(p *programs.Program) bool {
 func (j *fileJudge) admit(l *layer) bool {
 	s := &l.from
 	if s.Moved {
-		l.facts = elsewhere{l.facts}
+		l.facts = unknownDirectory{l.facts}
 	}
 	word := l.words[0]
 	got, ok := j.names.admit(word, Program{})
@@ -158,7 +158,7 @@ func (j *fileJudge) admit(l *layer) bool {
 	if !ok {
 		j.add(j.notNamed(word, s.By))
 	}
-	l.name, l.also = got.name, got.also
+	l.name, l.otherNames = got.name, got.otherNames
 	return ok
 }
 

@@ -53,7 +53,7 @@ func (n fileNames) admit(word string, program Program) (named, bool) {
 	if !n.policy.Open() {
 		return named{}, false
 	}
-	got.also = n.all(got.program.File, word)
+	got.otherNames = n.all(got.program.File, word)
 	return got, true
 }
 

@@ -180,12 +180,12 @@ func (p *pathFacts) roots() bool {
 	return true
 }
 
-// elsewhere answers for a command that will run in an unknown directory:
+// unknownDirectory answers for a command that will run in an unknown directory:
 // relative paths are outside, and nothing is known of repositories.
-type elsewhere struct{ language.Facts }
+type unknownDirectory struct{ language.Facts }
 
 // Inside reports whether an absolute path is in the roots. A relative one
 // leads to an unknown directory, so it does not.
-func (e elsewhere) Inside(path string) bool {
+func (e unknownDirectory) Inside(path string) bool {
 	return strings.HasPrefix(path, "/") && e.Facts.Inside(path)
 }

@@ -22,7 +22,7 @@ func (r lentEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Findi
 	}
 	env := slices.Clone(d.Env)
 	for _, name := range names {
-		at := slices.IndexFunc(r.vars.apart, func(kv string) bool { return nameOf(kv) == name }) // the first counts: getenv(3)
+		at := slices.IndexFunc(r.vars.withheld, func(kv string) bool { return nameOf(kv) == name }) // the first counts: getenv(3)
 		if at < 0 {
 			continue
 		}
@@ -31,7 +31,7 @@ func (r lentEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Findi
 				d.Dropped = append(d.Dropped, name)
 			}
 		}
-		env = append(env, r.vars.apart[at])
+		env = append(env, r.vars.withheld[at])
 	}
 	d.Env = sortVariables(env)
 	return nil

@@ -12,13 +12,13 @@ import (
 
 // layer is one command line of a wrapped command.
 type layer struct {
-	words []string
-	name  string   // by which its rules are found
-	also  []string // names of the same file, whose ask and deny rules count as well
-	from  programs.Start
-	rest  programs.Position
-	depth int
-	facts language.Facts
+	words      []string
+	name       string   // by which its rules are found
+	otherNames []string // names of the same file, whose ask and deny rules count as well
+	from       programs.Start
+	position   programs.Position
+	depth      int
+	facts      language.Facts
 	// contained: only ask and deny rules count, because the program that starts
 	// it was allowed to.
 	contained bool
@@ -44,7 +44,7 @@ type layerJudge interface {
 // unwrap judges a layer, and every layer that it would start.
 func unwrap(j layerJudge, l *layer) {
 	j.layer(l)
-	for _, name := range append([]string{path.Base(l.words[0])}, l.also...) {
+	for _, name := range append([]string{path.Base(l.words[0])}, l.otherNames...) {
 		if p := programs.Starter(name); p != nil {
 			unwrapProgram(j, l, p, name)
 			return
@@ -58,10 +58,10 @@ func unwrap(j layerJudge, l *layer) {
 // the outer layer stays open in the inner one.
 func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
 	if l.depth == maxLayers {
-		j.fault(fault{l.rest.Index, name, "one program that starts another too many"})
+		j.fault(fault{l.position.Index, name, "one program that starts another too many"})
 		return
 	}
-	reading := programs.Read(name, l.words[1:], l.rest)
+	reading := programs.Read(name, l.words[1:], l.position)
 	starts, faults := outcomeOf(reading)
 	alias, more := aliasOf(l)
 	starts = append(starts, alias...)
@@ -74,14 +74,14 @@ func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
 		}
 	}
 	if l.from.Open && reading.Bare {
-		j.fault(fault{l.rest.Index, name, "which would take the name of a program from its input"})
+		j.fault(fault{l.position.Index, name, "which would take the name of a program from its input"})
 	}
 	for _, s := range starts {
 		next := layer{words: s.Words, depth: l.depth + 1, facts: sameRepository(l, &s), contained: s.Itself, options: slices.Concat(s.Options, l.options)}
 		s.Holes = append(s.Holes, l.from.Holes...)
 		s.Open = s.Open || l.from.Open
-		next.from, next.rest = s, programs.Position{Index: s.Index, InOne: s.InOne}
-		next.rest.Index = next.rest.Of(1)
+		next.from, next.position = s, programs.Position{Index: s.Index, InOne: s.InOne}
+		next.position.Index = next.position.Of(1)
 		if hole := func(h string) bool { return h == "" || strings.Contains(s.Words[0], h) }; slices.ContainsFunc(s.Holes, hole) {
 			j.fault(fault{s.Index, s.Words[0], "whose name would come from the input of " + s.By})
 			continue

@@ -151,7 +151,7 @@ func (c *Confined) whatOpens() string {
 	switch {
 	case len(c.sandbox.o.Workspace) > 0:
 		return " The operator opens more with ALLOWED_CWD_ROOTS, or roots in the policy."
-	case c.sandbox.personal(c.dir):
+	case c.sandbox.isPersonal(c.dir):
 		return " A call opens the directory that it gives as cwd, but not the home itself; the operator opens more with ALLOWED_CWD_ROOTS."
 	}
 	return " A call opens the directory that it gives as cwd; the operator opens more with ALLOWED_CWD_ROOTS."

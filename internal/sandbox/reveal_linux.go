@@ -34,7 +34,7 @@ func (v *view) revealIn(dir string) (bool, error) {
 	for _, path := range slices.DeleteFunc(slices.Clone(v.paths.Shown), func(path string) bool { return !in(path) }) {
 		if copiedWhole(path) {
 			v.files = append(v.files, path)
-		} else if err := v.bring(path, true); err != nil {
+		} else if err := v.mountAtOwnPath(path, true); err != nil {
 			return false, err
 		}
 	}

@@ -45,7 +45,7 @@ func (s *Sandbox) takeRules(l *layers, sess *sessionSandbox) (*rules, error) {
 	ver.layoutMu.Lock()
 	defer ver.layoutMu.Unlock()
 	rs := ver.rules
-	if rs == nil || s.status.tier != Namespaces || rs.worn() {
+	if rs == nil || s.status.tier != Namespaces || rs.exhausted() {
 		made, err := landlock.New(s.landlockOptions(sess.settings.profile, sess.settings.network))
 		if err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func (s *Sandbox) takeRules(l *layers, sess *sessionSandbox) (*rules, error) {
 	return rs, nil
 }
 
-func (rs *rules) worn() bool {
+func (rs *rules) exhausted() bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	return rs.sessions >= maxSessions || rs.procs >= maxInstances

@@ -157,7 +157,7 @@ func (w *treeWalk) files(l *level) {
 func (w *treeWalk) entry(l *level, name string) {
 	in := int(l.f.Fd())
 	var st unix.Stat_t
-	err := l.granting(func() error { return unix.Fstatat(in, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	err := l.withPermissions(func() error { return unix.Fstatat(in, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 	if err != nil {
 		w.note(&os.PathError{Op: "lstat", Path: name, Err: err})
 		return
@@ -168,7 +168,7 @@ func (w *treeWalk) entry(l *level, name string) {
 		call = w.dir
 	}
 	if call != nil {
-		w.note(l.granting(func() error { return call(in, name, &st) }))
+		w.note(l.withPermissions(func() error { return call(in, name, &st) }))
 	}
 }
 
@@ -188,7 +188,7 @@ func (w *treeWalk) up() {
 	}
 	if len(w.levels) > 0 && w.leave != nil && name != "" {
 		l := w.last()
-		w.note(l.granting(func() error { return w.leave(int(l.f.Fd()), name) }))
+		w.note(l.withPermissions(func() error { return w.leave(int(l.f.Fd()), name) }))
 	}
 }
 
@@ -221,9 +221,9 @@ func (w *treeWalk) pop() {
 	w.levels = w.levels[:len(w.levels)-1]
 }
 
-// granting calls f; once more, with all permissions of its own user, if those of the
+// withPermissions calls f; once more, with all permissions of its own user, if those of the
 // directory forbid it.
-func (l *level) granting(f func() error) error {
+func (l *level) withPermissions(f func() error) error {
 	err := f()
 	if !errors.Is(err, unix.EACCES) || l.granted {
 		return err
@@ -240,7 +240,7 @@ func (l *level) granting(f func() error) error {
 // sandbox serves another session only if its directories are as they were made.
 func openLevel(in *level, name string) (fd int, err error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	err = in.granting(func() error {
+	err = in.withPermissions(func() error {
 		fd, err = unix.Openat(int(in.f.Fd()), name, flags|unix.O_NOATIME, 0)
 		if errors.Is(err, unix.EPERM) { // another user's
 			fd, err = unix.Openat(int(in.f.Fd()), name, flags, 0)

@@ -127,7 +127,7 @@ func (v *view) devices() error {
 	v.covers = append(v.covers, c)
 	v.mounts = append(v.mounts, proc.Mount{Path: c.path, Source: c.source, ReadOnly: true})
 	for _, name := range deviceFiles {
-		if err := v.bring("/dev/"+name, false); err != nil {
+		if err := v.mountAtOwnPath("/dev/"+name, false); err != nil {
 			return err
 		}
 		v.mounts[len(v.mounts)-1].Device = true
@@ -147,13 +147,13 @@ func (v *view) show() error {
 			if _, err := os.Stat(path); err != nil {
 				continue // it does not exist: there is nothing to see
 			}
-			if err := v.bring(path, true); err != nil {
+			if err := v.mountAtOwnPath(path, true); err != nil {
 				return err
 			}
 		}
 	}
 	for _, path := range v.paths.Writable() {
-		if err := v.bring(path, false); err != nil {
+		if err := v.mountAtOwnPath(path, false); err != nil {
 			return err
 		}
 	}
@@ -180,7 +180,7 @@ func (v *view) readable() []string {
 func (v *view) linked() []string {
 	var targets []string
 	for _, dir := range v.search {
-		if v.coverOf(dir) == nil || v.worked(dir) {
+		if v.coverOf(dir) == nil || v.wasWritable(dir) {
 			continue // commands make links in the latter
 		}
 		entries, _ := os.ReadDir(dir)
@@ -244,10 +244,10 @@ func (v *view) hideAndPin() error {
 // directory. Commands may change the copy.
 func copyIn(i int) string { return filepath.Join("copies", strconv.Itoa(i)) }
 
-// bring mounts a file or directory of the machine at its own path. In a private
+// mountAtOwnPath mounts a file or directory of the machine at its own path. In a private
 // directory it also adds a mount point, which the session sandbox makes before
 // the mounts.
-func (v *view) bring(path string, readOnly bool) error {
+func (v *view) mountAtOwnPath(path string, readOnly bool) error {
 	if c := v.coverOf(path); c != nil && c.source != "" && c.path != path {
 		st, err := os.Stat(path)
 		if err != nil {
@@ -296,9 +296,9 @@ func (v *view) writable(dir string) bool {
 	return paths.Within(dir, v.paths.Writable()...)
 }
 
-// worked reports whether commands can have written in dir: it is writable, or
+// wasWritable reports whether commands can have written in dir: it is writable, or
 // would be under another profile, with which an earlier server may have run
 // commands.
-func (v *view) worked(dir string) bool {
+func (v *view) wasWritable(dir string) bool {
 	return v.writable(dir) || paths.Within(dir, v.paths.Workspace...)
 }

@@ -22,7 +22,7 @@ func (s *Sandbox) workspaceOf(c Command) []string {
 	switch {
 	case len(s.o.Workspace) > 0:
 		return s.o.Workspace
-	case s.ownWorkspace() != "" && paths.Within(dir, s.o.Directory), s.personal(dir), s.holdsOwn(dir):
+	case s.ownWorkspace() != "" && paths.Within(dir, s.o.Directory), s.isPersonal(dir), s.holdsOwn(dir):
 		return []string{s.o.Directory}
 	case s.ownWorkspace() == "":
 		return []string{dir} // not the server's: a note would repeat that with every command
@@ -42,10 +42,10 @@ func (s *Sandbox) ownWorkspace() string {
 	return s.ownDirectory
 }
 
-// personal reports whether a directory is the home, contains it, or is one of
+// isPersonal reports whether a directory is the home, contains it, or is one of
 // the home's directories of settings. Files there decide what the user's shell
 // does next, so a caller must not make them writable by naming the directory.
-func (s *Sandbox) personal(dir string) bool {
+func (s *Sandbox) isPersonal(dir string) bool {
 	home, err := filepath.EvalSymlinks(s.o.Machine.Home)
 	if err != nil || s.o.Machine.Home == "" {
 		return false

@@ -27,7 +27,7 @@ type programPaths struct{ dirs facts.SearchPath }
 func newProgramPaths(project string) programPaths {
 	home, _ := os.UserHomeDir()
 	var p programPaths
-	for _, dir := range append(facts.Trusted(os.Getenv("PATH")), facts.Usual(home)...) {
+	for _, dir := range append(facts.Trusted(os.Getenv("PATH")), facts.UsualDirs(home)...) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err == nil && !paths.Within(real, project) && !slices.Contains(p.dirs, dir) {
 			p.dirs = append(p.dirs, dir)

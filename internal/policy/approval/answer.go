@@ -115,11 +115,11 @@ func (s *Store) AnswerOf(principal, handle string, a policy.Answer) error {
 	return err
 }
 
-func (s *Store) take(handle string, a policy.Answer, may func(policy.Question) bool) (policy.Question, error) {
+func (s *Store) take(handle string, a policy.Answer, permitted func(policy.Question) bool) (policy.Question, error) {
 	s.mu.Lock()
 	it := s.open[handle]
 	s.mu.Unlock()
-	if it == nil || !may(it.q) {
+	if it == nil || !permitted(it.q) {
 		return policy.Question{}, ErrNotOpen
 	}
 	return it.q, s.answerTo(it, a)

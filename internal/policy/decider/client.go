@@ -51,7 +51,7 @@ const (
 // Client asks one decider. Its methods may be called from several goroutines at
 // once.
 type Client struct {
-	at       address
+	address  address
 	timeout  time.Duration
 	redactor *redact.Redactor
 	log      *slog.Logger
@@ -78,7 +78,7 @@ func New(o Options) (*Client, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{at: at, timeout: o.Timeout, redactor: o.Redactor, log: o.Log}
+	c := &Client{address: at, timeout: o.Timeout, redactor: o.Redactor, log: o.Log}
 	c.http = http.Client{
 		// No HTTP/2: a single silent connection would delay every later call.
 		// Over HTTP/1.1 a failed exchange takes only its own connection with
@@ -119,7 +119,7 @@ func refuseOthers(_, at string, _ syscall.RawConn) error {
 }
 
 // String returns the decider's address, for the operator.
-func (c *Client) String() string { return c.at.String() }
+func (c *Client) String() string { return c.address.String() }
 
 // Judge asks about q. It takes at most the timeout, and returns at once when
 // ctx is done. The finding allows only if the decider says so in an answer that
@@ -155,15 +155,15 @@ func (c *Client) tell(err error) {
 	c.dead = err != nil
 }
 
-// errLate ends an exchange that takes longer than the timeout.
-var errLate = errors.New("no whole answer in time")
+// errTimeout ends an exchange that takes longer than the timeout.
+var errTimeout = errors.New("no whole answer in time")
 
 // ask makes one exchange.
 func (c *Client) ask(ctx context.Context, body []byte) (answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errLate)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
 	defer cancel()
 	body, err := c.post(ctx, body)
-	if late := context.Cause(ctx); err != nil && errors.Is(late, errLate) {
+	if late := context.Cause(ctx); err != nil && errors.Is(late, errTimeout) {
 		return answer{}, fmt.Errorf("%w: more than %v (TIPSTAFF_DECIDER_TIMEOUT)", late, c.timeout)
 	}
 	if err != nil {
@@ -178,7 +178,7 @@ func (c *Client) ask(ctx context.Context, body []byte) (answer, error) {
 
 // post sends a body and returns the body of the answer.
 func (c *Client) post(ctx context.Context, body []byte) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.at.url.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address.url.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -25,8 +25,8 @@ func (h *Host) Repository(run policy.GitRun) gitpush.Repository {
 		return gitpush.Repository{}
 	}
 	c := configReader{home: run.Home}
-	c.everyones(run)
-	c.own(r)
+	c.globalSettings(run)
+	c.repositorySettings(r)
 	if c.err != nil {
 		return gitpush.Repository{}
 	}
@@ -48,7 +48,7 @@ type repository struct {
 
 var (
 	errNoRepository = errors.New("no repository of git")
-	errOdd          = errors.New("not understood")
+	errUnexpected   = errors.New("not understood")
 )
 
 // openRepository finds the repository of a command line: setup_git_directory of
@@ -60,7 +60,7 @@ func openRepository(run policy.GitRun) (*repository, error) {
 	dir := run.Dir.Path()
 	for _, d := range run.Location.Dirs {
 		if dir = joined(dir, d); dir == "" {
-			return nil, errOdd
+			return nil, errUnexpected
 		}
 	}
 	if at := run.Location.GitDir; at != "" {
@@ -107,7 +107,7 @@ func repositoryAt(path string) (*repository, error) {
 		text, err := readShort(path)
 		named, ok := strings.CutPrefix(strings.TrimRight(text, "\r\n"), "gitdir: ")
 		if err != nil || !ok || named == "" {
-			return nil, errOdd
+			return nil, errUnexpected
 		}
 		path = joined(filepath.Dir(path), named)
 	}
@@ -120,7 +120,7 @@ func repositoryAt(path string) (*repository, error) {
 		return nil, err
 	}
 	if !isGitDir(r.common) || legacyRemotes(r.common) {
-		return nil, errOdd
+		return nil, errUnexpected
 	}
 	return r, nil
 }
@@ -151,16 +151,16 @@ func (r *repository) head() (string, error) {
 	target, known := r.follow("HEAD")
 	switch {
 	case !known:
-		return "", errOdd
+		return "", errUnexpected
 	case strings.HasPrefix(target, "refs/heads/"):
 		if target == "refs/heads/.invalid" {
-			return "", errOdd // of a reftable
+			return "", errUnexpected // of a reftable
 		}
 		return target, nil
 	case target == "HEAD":
 		return "", nil
 	}
-	return "", errOdd
+	return "", errUnexpected
 }
 
 // perTree are refs that each work tree has for itself.
@@ -278,7 +278,7 @@ func readFile(path string, most int64) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() || info.Size() > most {
-		return "", errOdd
+		return "", errUnexpected
 	}
 	data, err := io.ReadAll(io.LimitReader(file, most))
 	return string(data), err

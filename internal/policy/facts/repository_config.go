@@ -26,17 +26,17 @@ const (
 	deepestInclude = 10 // as git
 )
 
-// everyones reads the configurations of the machine and of the user. Where git
+// globalSettings reads the configurations of the machine and of the user. Where git
 // finds the machine's own was decided when git was built; the program's place
 // says it for the usual ones.
-func (c *configReader) everyones(run policy.GitRun) {
+func (c *configReader) globalSettings(run policy.GitRun) {
 	switch bin := filepath.Dir(run.Program); bin {
 	case "/usr/bin", "/bin":
 		c.file("/etc/gitconfig", 0, false)
 	case "/usr/local/bin":
 		c.file("/usr/local/etc/gitconfig", 0, false)
 	default:
-		c.err = errOdd
+		c.err = errUnexpected
 	}
 	if run.ConfigHome != "" {
 		c.file(filepath.Join(run.ConfigHome, "git/config"), 0, false)
@@ -48,12 +48,12 @@ func (c *configReader) everyones(run policy.GitRun) {
 	}
 }
 
-// own reads the configuration of a repository, and that of its work tree.
-func (c *configReader) own(r *repository) {
+// repositorySettings reads the configuration of a repository, and that of its work tree.
+func (c *configReader) repositorySettings(r *repository) {
 	entries := c.file(filepath.Join(r.common, "config"), 0, false)
 	for _, e := range entries {
 		if e.Section == "extensions" && e.Name == "refstorage" && !strings.EqualFold(e.Value, "files") {
-			c.err = errOdd
+			c.err = errUnexpected
 		}
 	}
 	if gitconfig.SettingsOf(entries).WorktreeConfig {
@@ -69,7 +69,7 @@ func (c *configReader) file(path string, depth int, perhaps bool) []gitconfig.En
 	}
 	c.read++ // also where there is none: there could be thousands of those
 	if c.read > maxConfigs || depth > deepestInclude {
-		c.err = errOdd
+		c.err = errUnexpected
 		return nil
 	}
 	text, err := readFile(path, maxTrusted)
@@ -78,7 +78,7 @@ func (c *configReader) file(path string, depth int, perhaps bool) []gitconfig.En
 	}
 	entries, parseErr := gitconfig.Parse([]byte(text))
 	if c.err = errors.Join(err, parseErr); c.err != nil {
-		c.err = errOdd
+		c.err = errUnexpected
 		return nil
 	}
 	for i := range entries {
@@ -92,7 +92,7 @@ func (c *configReader) file(path string, depth int, perhaps bool) []gitconfig.En
 		case aboutPushes(e):
 			c.settings = append(c.settings, gitpush.Setting{Section: e.Section, Sub: e.Sub, Name: e.Name, Value: e.Value, NoValue: e.NoValue})
 			if perhaps && e.Section != "alias" && e.Name != "url" && e.Name != "pushurl" && e.Name != "fetch" {
-				c.err = errOdd
+				c.err = errUnexpected
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func (c *configReader) included(from, path string) (string, bool) {
 	case ofHome && c.home != "":
 		return filepath.Join(c.home, rest), true
 	case strings.HasPrefix(path, "~"), strings.HasPrefix(path, "%("), path == "":
-		c.err = errOdd
+		c.err = errUnexpected
 		return "", false
 	}
 	return joined(filepath.Dir(from), path), true

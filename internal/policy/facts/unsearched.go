@@ -18,9 +18,9 @@ var usual = []string{
 	"/nix/var/nix/profiles/default/bin", "/run/current-system/sw/bin",
 }
 
-// Usual returns the directories of this machine in which people have programs,
+// UsualDirs returns the directories of this machine in which people have programs,
 // as far as they can be trusted ([Trusted]). It starts no shell to ask.
-func Usual(home string) SearchPath {
+func UsualDirs(home string) SearchPath {
 	var found SearchPath
 	for _, pattern := range usual {
 		if rest, ok := cutHome(pattern); ok {
@@ -100,7 +100,7 @@ func leadingNumber(s string) (n int, rest string) {
 // find, because the directory is not on its PATH; "" if it is in none of the
 // usual places.
 func (h *Host) UnsearchedDir(name string) string {
-	for _, dir := range Usual(h.home) {
+	for _, dir := range UsualDirs(h.home) {
 		if slices.Contains(h.search, dir) {
 			continue
 		}

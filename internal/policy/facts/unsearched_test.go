@@ -42,7 +42,7 @@ func TestAProgramThatIsInstalledElsewhereIsFound(t *testing.T) {
 	if got := New(Options{Path: local, Home: home}).UnsearchedDir("tool-a"); got != "" {
 		t.Errorf("where the server looks: %q", got)
 	}
-	if slices.Contains(Usual(""), ".local/bin") {
+	if slices.Contains(UsualDirs(""), ".local/bin") {
 		t.Error("without a home directory there is none of its places")
 	}
 }

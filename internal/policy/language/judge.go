@@ -190,7 +190,7 @@ func (j *judge) contained(effect Effect, list []rule) (any bool) {
 
 // nothing returns the verdict when no rule allows or asks.
 func (j *judge) nothing() Verdict {
-	v := Verdict{Effect: j.p.byDefault, Default: true, Rule: j.q.Program + "/default", At: Pos{File: j.p.Name, Line: 1, Col: 1}}
+	v := Verdict{Effect: j.p.defaultEffect, Default: true, Rule: j.q.Program + "/default", At: Pos{File: j.p.Name, Line: 1, Col: 1}}
 	if at := j.p.File.Default.At; at.Set() {
 		v.At = at
 	}

@@ -36,7 +36,7 @@ func Load(data []byte, name string, o Options) (*Policy, error) {
 		l.faults.add(v.At, "write version: 1", "version %d of the format is unknown here", v.N)
 	}
 	if p.File.Default.Value == "ask" {
-		p.byDefault = Ask
+		p.defaultEffect = Ask
 	}
 	l.file()
 	l.extends()

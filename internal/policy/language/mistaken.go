@@ -15,7 +15,7 @@ func (t *token) quoted() bool { return strings.ContainsAny(t.text, `'"`) }
 
 // mistaken says what is wrong with a word of a pattern, continuing the word, and
 // what was meant: the word, or a sentence.
-func (t *token) mistaken(of about) (msg, meant string) {
+func (t *token) mistaken(of subject) (msg, meant string) {
 	if t.quoted() {
 		if t.alts[0].kind == literal && len(t.alts) == 1 && strings.Contains(t.alts[0].text, " -") && of.known() && !strings.HasPrefix(t.alts[0].text, "-") {
 			return "is one word with a blank in it, because of the quotes", "leave the inner quotes out"
@@ -84,7 +84,7 @@ const longWords = " force delete recursive config remove mirror global output sy
 
 // optionMistaken looks at one option: a long one with one dash, and one that is
 // almost an option of which something is known.
-func optionMistaken(option string, of about) (msg, meant string) {
+func optionMistaken(option string, of subject) (msg, meant string) {
 	if len(of.of) == 0 || len(option) < 5 || option[0] != '-' {
 		return "", ""
 	}

@@ -24,7 +24,7 @@ func (l *loader) mistakes() {
 		c := &row.Value
 		for _, list := range [][]Item{c.Allow, c.Ask, c.Deny} {
 			for _, item := range list {
-				l.mistake(about{names, programsOf(names), c.SingleDash.On}, item.Rule, item.Rule.Value)
+				l.mistake(subject{names, programsOf(names), c.SingleDash.On}, item.Rule, item.Rule.Value)
 			}
 		}
 		if names[0] == "*" && len(c.Allow)+len(c.Ask) == 0 && len(c.Deny) > 0 && f.Default.Value != "ask" {
@@ -65,7 +65,7 @@ func (l *loader) profileMistake(rule Text) {
 	}
 	rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(rule.Value), tokens[0].text))
 	if len(tokens) > 1 {
-		l.mistake(about{names, programsOf(names), false}, rule, rest)
+		l.mistake(subject{names, programsOf(names), false}, rule, rest)
 	}
 }
 
@@ -82,15 +82,15 @@ func (l *loader) callerMistake(t Text) {
 	}
 }
 
-// about is what a pattern is about.
-type about struct {
+// subject is what a pattern is about.
+type subject struct {
 	names  []string
 	of     []*programs.Program // those of them that are in the tables
 	single bool                // the file says that -exec is one option
 }
 
 // mistake checks one pattern of programs.
-func (l *loader) mistake(of about, rule Text, pattern string) {
+func (l *loader) mistake(of subject, rule Text, pattern string) {
 	tokens, err := parsePattern(pattern)
 	if err != nil || len(tokens) == 0 || !rule.At.Set() {
 		return // reported already
@@ -127,18 +127,18 @@ func programsOf(names []string) []*programs.Program {
 }
 
 // has reports whether one of the programs has a subcommand of that name.
-func (of about) has(word string) bool {
+func (of subject) has(word string) bool {
 	return slices.ContainsFunc(of.of, func(p *programs.Program) bool { return p.Has(word) })
 }
 
 // known reports whether all subcommands of all the programs are known.
-func (of about) known() bool {
+func (of subject) known() bool {
 	return len(of.of) == len(of.names) && len(of.of) > 0 && !slices.ContainsFunc(of.of, func(p *programs.Program) bool { return len(p.Knows) == 0 })
 }
 
 // unknownSubcommand checks the first word of programs of which all subcommands
 // are known.
-func (l *loader) unknownSubcommand(of about, rule Text, pattern string, first *token) {
+func (l *loader) unknownSubcommand(of subject, rule Text, pattern string, first *token) {
 	if !of.known() || first.quoted() || !named(*first) {
 		return
 	}

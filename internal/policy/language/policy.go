@@ -42,15 +42,15 @@ type Policy struct {
 	// do not count.
 	Past []Fault
 
-	byDefault Effect
-	entries   map[string]*entry
-	any       *entry // of the key *
-	names     []string
-	lists     []allowlist
-	profiles  []profile
-	presets   map[string]bool
-	now       time.Time
-	texts     map[string][]string
+	defaultEffect Effect
+	entries       map[string]*entry
+	any           *entry // of the key *
+	names         []string
+	lists         []allowlist
+	profiles      []profile
+	presets       map[string]bool
+	now           time.Time
+	texts         map[string][]string
 }
 
 // entry holds the rules of one program.
@@ -93,7 +93,7 @@ func (p *Policy) Names() []string { return p.names }
 
 // Open reports whether programs that the file does not name may be allowed, or
 // left to a person.
-func (p *Policy) Open() bool { return p.any != nil || p.byDefault == Ask }
+func (p *Policy) Open() bool { return p.any != nil || p.defaultEffect == Ask }
 
 // Knows reports whether there are rules for a program, in the file or in a
 // preset.

@@ -41,7 +41,7 @@ func (p *Policy) Summary(who Who) []string {
 		}
 		out = append(out, summaryLine(names+": "+strings.Join(say, "; ")))
 	}
-	if p.byDefault == Ask {
+	if p.defaultEffect == Ask {
 		out = append(out, "anything else: with approval")
 	}
 	return out

@@ -88,9 +88,9 @@ func New(o Options) *Proxy {
 	return &Proxy{o: o, ends: map[*sessionListener]context.CancelCauseFunc{}}
 }
 
-func orElse[T int | time.Duration](given, other T) T {
-	if given > 0 {
-		return given
+func orElse[T int | time.Duration](value, other T) T {
+	if value > 0 {
+		return value
 	}
 	return other
 }

@@ -21,15 +21,15 @@ func parseGitConfig(text string) (gitConfig, error) {
 // earlier ones.
 func lastOnly(list []string) []string {
 	seen := map[string]bool{}
-	var kept []string
+	var result []string
 	for _, include := range slices.Backward(list) {
 		if !seen[include] {
 			seen[include] = true
-			kept = append(kept, include)
+			result = append(result, include)
 		}
 	}
-	slices.Reverse(kept)
-	return kept
+	slices.Reverse(result)
+	return result
 }
 
 // gitConfig holds the settings of a git configuration by which it leads to other

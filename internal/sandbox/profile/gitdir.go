@@ -75,7 +75,7 @@ func (r *resolver) workTrees(dir string, config gitConfig) []string {
 	if filepath.Base(dir) == ".git" {
 		tops[0] = filepath.Dir(dir)
 	}
-	if top := from(dir, config.workTree); config.workTree != "" && r.followable(top) {
+	if top := resolveFrom(dir, config.workTree); config.workTree != "" && r.followable(top) {
 		tops = append(tops, top)
 	}
 	entries, _ := r.entriesOf(filepath.Join(dir, "worktrees"))
@@ -205,5 +205,5 @@ func (r *resolver) gitPath(base, path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && r.homes[0].path != "" {
 		return filepath.Join(r.homes[0].path, rest)
 	}
-	return from(base, path)
+	return resolveFrom(base, path)
 }

@@ -70,15 +70,15 @@ func (r *resolver) readGitPath(file, prefix, base string) (string, error) {
 	if !ok || text == "" || strings.ContainsAny(text, "\x00\n") {
 		return "", errors.New("it holds no path")
 	}
-	path := from(base, text)
+	path := resolveFrom(base, text)
 	if !r.followable(path) {
 		return "", errors.New("it holds a path that is too long")
 	}
 	return path, nil
 }
 
-// from resolves path relative to the directory base.
-func from(base, path string) string {
+// resolveFrom resolves path relative to the directory base.
+func resolveFrom(base, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}

@@ -56,12 +56,12 @@ func (r *resolver) proves(path, own, repository string) error {
 	if !isRepository(repository) {
 		return fmt.Errorf("it is no repository")
 	}
-	back, err := r.workTreeOf(own, repository)
+	gitFile, err := r.workTreeOf(own, repository)
 	if err != nil {
 		return fmt.Errorf("it does not say that the work tree is its own: %w", err)
 	}
-	if real, _, err := canonical(filepath.Dir(back)); err != nil || filepath.Join(real, filepath.Base(back)) != path {
-		return fmt.Errorf("its work tree is another: %s", filepath.Dir(back))
+	if real, _, err := canonical(filepath.Dir(gitFile)); err != nil || filepath.Join(real, filepath.Base(gitFile)) != path {
+		return fmt.Errorf("its work tree is another: %s", filepath.Dir(gitFile))
 	}
 	if !ownedAlike(path, own, repository) {
 		return fmt.Errorf("it belongs to another user")
@@ -95,7 +95,7 @@ func (r *resolver) workTreeOf(own, repository string) (string, error) {
 	if top == "" {
 		return "", fmt.Errorf("its configuration has no core.worktree")
 	}
-	return filepath.Join(from(repository, top), ".git"), nil
+	return filepath.Join(resolveFrom(repository, top), ".git"), nil
 }
 
 // ownedAlike reports whether files belong to one user.

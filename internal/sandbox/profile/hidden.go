@@ -14,13 +14,13 @@ import (
 func (r *resolver) hide() {
 	for _, row := range r.tables.secrets {
 		lent := row.credential != "" && slices.Contains(r.m.Reveal, row.credential)
-		if lent && row.but == nil {
+		if lent && row.exceptions == nil {
 			continue
 		}
 		r.each(row.names, func(path string, foreign bool) {
 			r.hidePath(path, row.why, foreign)
 			if lent && !foreign {
-				r.show(path, row.but)
+				r.show(path, row.exceptions)
 			}
 		})
 	}
@@ -63,7 +63,7 @@ func (r *resolver) hidePath(path, why string, foreign bool) {
 		return
 	case !info.IsDir() && !info.Mode().IsRegular():
 		return // for example a history that is /dev/null
-	case foreign && !opens(real):
+	case foreign && !readable(real):
 		return
 	case info.IsDir() && r.onlyMounted(real):
 		r.watched.dir(real)
@@ -151,7 +151,7 @@ func (r *resolver) warnOfConfig(path string) {
 func (r *resolver) hideHomes() {
 	for _, name := range r.tables.system["alone"] {
 		home, info, err := canonical(filepath.Join(r.root, name))
-		if err != nil || !info.IsDir() || !opens(home) || r.homes[0].path == home {
+		if err != nil || !info.IsDir() || !readable(home) || r.homes[0].path == home {
 			continue
 		}
 		used := slices.Concat(r.Workspace, r.m.Path, []string{r.homes[0].path})
@@ -198,13 +198,13 @@ func (r *resolver) otherNames(path string) []string {
 // hideOutermost drops paths that are in another hidden one.
 func (r *resolver) hideOutermost() {
 	slices.SortStableFunc(r.Hidden, func(a, b Entry) int { return byPath(a.Path, b.Path) })
-	var kept []Entry
+	var result []Entry
 	for _, h := range r.Hidden {
-		if len(kept) == 0 || !paths.Within(h.Path, kept[len(kept)-1].Path) {
-			kept = append(kept, h)
+		if len(result) == 0 || !paths.Within(h.Path, result[len(result)-1].Path) {
+			result = append(result, h)
 		}
 	}
-	r.Hidden = kept
+	r.Hidden = result
 }
 
 // reasonOf returns the cause of an error without the path.

@@ -9,10 +9,10 @@ import (
 
 // limits lists what never becomes writable.
 type limits struct {
-	closed, but []string // with everything below, except below these
-	tops        []string // not these themselves
-	startup     []Entry
-	programs    []string
+	closed, exceptions []string // with everything below, except below these
+	tops               []string // not these themselves
+	startup            []Entry
+	programs           []string
 }
 
 // findSystem makes the paths of system.txt canonical. On most machines /bin is
@@ -29,7 +29,7 @@ func (r *resolver) findSystem() {
 		}
 		return sorted(list)
 	}
-	r.limits.closed, r.limits.but = resolve("closed"), resolve("but")
+	r.limits.closed, r.limits.exceptions = resolve("closed"), resolve("but")
 	r.limits.tops = sorted(append(resolve("below"), resolve("home")...))
 }
 
@@ -45,7 +45,7 @@ func System(m Machine, dir string) bool {
 // whyNot says why a directory must not become writable; "" if it may.
 func (r *resolver) whyNot(path string) string {
 	if closed, is := enclosing(path, r.limits.closed); is {
-		open, but := enclosing(path, r.limits.but)
+		open, but := enclosing(path, r.limits.exceptions)
 		if !but || path == open {
 			return "it belongs to the system: " + closed
 		}

@@ -116,7 +116,7 @@ const maxHomes = 1000
 
 func (r *resolver) addHome(path string) {
 	path, info, err := canonical(path)
-	if err != nil || !info.IsDir() || !opens(path) {
+	if err != nil || !info.IsDir() || !readable(path) {
 		return
 	}
 	for _, h := range r.homes {

@@ -43,13 +43,13 @@ func sorted(list []string) []string {
 
 // outermost keeps the paths that are below no other.
 func outermost(list []string) []string {
-	var kept []string
+	var result []string
 	for _, p := range sorted(slices.Clone(list)) {
-		if len(kept) == 0 || !paths.Within(p, kept[len(kept)-1]) {
-			kept = append(kept, p)
+		if len(result) == 0 || !paths.Within(p, result[len(result)-1]) {
+			result = append(result, p)
 		}
 	}
-	return kept
+	return result
 }
 
 // enclosing returns the first of dirs that is path or contains it.
@@ -179,8 +179,8 @@ func first(path string) string {
 	return name
 }
 
-// opens reports whether the server may read a directory or regular file.
-func opens(path string) bool {
+// readable reports whether the server may read a directory or regular file.
+func readable(path string) bool {
 	f, err := openPlain(path)
 	if err != nil {
 		return !errors.Is(err, fs.ErrPermission)

@@ -132,18 +132,18 @@ func (p Paths) Without(repositories []string) Paths {
 	for _, path := range repositories {
 		removable[path] = path != ""
 	}
-	var kept []Pin
+	var remaining []Pin
 	needed := func(dir string) bool {
-		return len(kept) > 0 && below(kept[len(kept)-1].Path, dir) || // in order, what is below it follows at once
+		return len(remaining) > 0 && below(remaining[len(remaining)-1].Path, dir) || // in order, what is below it follows at once
 			slices.ContainsFunc(p.Hidden, func(h Entry) bool { return below(h.Path, dir) })
 	}
 	for _, pin := range slices.Backward(p.Pinned) { // the contents of a directory come first
 		if pin.InPlace && needed(pin.Path) || !pin.InPlace && !removable[pin.of] {
-			kept = append(kept, pin)
+			remaining = append(remaining, pin)
 		}
 	}
-	slices.Reverse(kept)
-	p.Pinned = kept
+	slices.Reverse(remaining)
+	p.Pinned = remaining
 	return p
 }
 

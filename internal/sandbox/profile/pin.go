@@ -33,15 +33,15 @@ func (r *resolver) pin() {
 		}
 	}
 	slices.SortFunc(r.Pinned, func(a, b Pin) int { return byPath(a.Path, b.Path) })
-	var kept []Pin
+	var pins []Pin
 	for _, p := range r.Pinned {
-		if len(kept) == 0 || !paths.Within(p.Path, kept[len(kept)-1].Path) {
-			kept = append(kept, p)
-		} else if around := &kept[len(kept)-1]; around.of != p.of {
+		if len(pins) == 0 || !paths.Within(p.Path, pins[len(pins)-1].Path) {
+			pins = append(pins, p)
+		} else if around := &pins[len(pins)-1]; around.of != p.of {
 			around.of = "" // both need it
 		}
 	}
-	r.Pinned = r.holdInPlace(kept, roots)
+	r.Pinned = r.holdInPlace(pins, roots)
 }
 
 func (r *resolver) pinInTops(tops []string, name, why string) {

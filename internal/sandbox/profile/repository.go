@@ -181,7 +181,7 @@ func (r *resolver) pinLinks(path, why string) {
 		if err != nil {
 			return
 		}
-		path = filepath.Join(from(filepath.Dir(link), target), rest)
+		path = filepath.Join(resolveFrom(filepath.Dir(link), target), rest)
 	}
 }
 

@@ -29,7 +29,7 @@ type reason struct {
 	names      []string
 	why        string
 	credential string   // the credential that reveals it; "": none
-	but        []string // what is revealed of a directory; none: all of it
+	exceptions []string // what is revealed of a directory; none: all of it
 }
 
 // cache is a row of caches.txt.
@@ -123,7 +123,7 @@ func readReason(list *[]reason) func([]string) error {
 			row.credential = columns[2]
 		}
 		if len(columns) > 3 {
-			row.but = strings.Fields(columns[3])
+			row.exceptions = strings.Fields(columns[3])
 		}
 		*list = append(*list, row)
 		return nil
