@@ -13,8 +13,9 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
-// startError tells a caller why its program could not be started. The texts
-// name what the caller asked for, never its path on the host.
+// startError returns the error for a program that could not be started. Its texts name
+// what the caller asked for, never a path on the host. The order of the cases matters:
+// an errno blames the program only if no step before it has failed.
 func startError(g *policy.Grant, err error) error {
 	name := nameOf(g)
 	e := &tipstaff.Error{Code: tipstaff.ExecutionError, Rule: "start", Err: fmt.Errorf("cannot start %s: %w", name, err)}
@@ -72,11 +73,12 @@ func nameOf(g *policy.Grant) string {
 	return g.Argv()[0]
 }
 
-// StartError is the error for a script whose process could not be started.
+// StartError is the error for a script whose process could not be started. See
+// startError.
 func StartError(g *policy.Grant, err error) error { return startError(g, err) }
 
-// notConfined refuses to run a command without a sandbox of the promised
-// strength.
+// notConfined is the error for a command whose sandbox cannot be made as strong as the
+// policy promises: it does not run.
 func notConfined(g *policy.Grant, err error) error {
 	if errors.Is(err, sandbox.ErrUnmet) && len(g.Credentials()) > 0 {
 		return &tipstaff.Error{
@@ -116,8 +118,8 @@ func notConfined(g *policy.Grant, err error) error {
 	}
 }
 
-// cancelledBeforeStart says that the caller went away while the command was
-// waiting.
+// cancelledBeforeStart is the error for a call that was cancelled while its command
+// waited to start.
 func cancelledBeforeStart(ctx context.Context) error {
 	return &tipstaff.Error{
 		Code: tipstaff.ExecutionError, Rule: "cancelled", Err: context.Cause(ctx),

@@ -10,8 +10,8 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// inlet is our end of a command's input. Writes come one after the other, in the
-// order in which they got their turn. A nil inlet is closed.
+// inlet is our end of the input of a command. One writer at a time has the turn, so the
+// texts of two callers do not mix. A nil inlet is closed.
 type inlet struct {
 	to      *os.File
 	turn    chan struct{} // who has put something in has the turn
@@ -48,8 +48,8 @@ func (i *inlet) giveUp() {
 	}
 }
 
-// write writes p, and returns how much of it the pipe or terminal has taken when
-// all is, ctx is done, or the command has ended.
+// write writes p. It returns how much of p the pipe or terminal has taken, when it has
+// taken all, ctx is done, or the command has ended.
 func (i *inlet) write(ctx context.Context, p []byte) (n int, err error) {
 	if i == nil {
 		return 0, ErrInputClosed
@@ -61,7 +61,8 @@ func (i *inlet) write(ctx context.Context, p []byte) (n int, err error) {
 	return i.put(ctx, p)
 }
 
-// put is write for who has the turn.
+// put is write for the holder of the turn. A pipe that is full blocks until the command
+// reads, so ctx and the end of the command interrupt it by the write deadline.
 func (i *inlet) put(ctx context.Context, p []byte) (n int, err error) {
 	switch {
 	case i.over.Load():
@@ -94,8 +95,8 @@ func (i *inlet) put(ctx context.Context, p []byte) (n int, err error) {
 	}
 }
 
-// typeEnd types at a terminal what ends the input there. The terminal stays open:
-// that may have ended the input of one program of many.
+// typeEnd types the character that ends the input of a terminal. The terminal stays
+// open, because that may have ended the input of only one of several programs.
 func (i *inlet) typeEnd(ctx context.Context, t *proc.Terminal) error {
 	if err := i.take(ctx); err != nil {
 		return err
@@ -111,7 +112,8 @@ func (i *inlet) typeEnd(ctx context.Context, t *proc.Terminal) error {
 	return err
 }
 
-// close ends the input, after what is being written. It does not wait.
+// close ends the input after what is being written. It does not wait: the holder of the
+// turn closes it.
 func (i *inlet) close() error {
 	if i == nil {
 		return ErrInputClosed
@@ -131,13 +133,14 @@ func (i *inlet) close() error {
 	return nil
 }
 
-// shut is called in turn.
+// shut closes the file. The caller has the turn.
 func (i *inlet) shut() {
 	i.ended = true
 	_ = i.to.Close()
 }
 
-// end ends the input at the command's end. Who writes or waits returns.
+// end closes the input when the command has ended. Every call that writes or waits
+// returns.
 func (i *inlet) end() {
 	if i == nil {
 		return

@@ -17,7 +17,9 @@ const remotesPatience = 2 * time.Second
 
 var errNoLender = errors.New("the policy lends this command credentials, and this server lends none")
 
-// borrow prepares what a command is lent through doors; nil if that is nothing.
+// borrow prepares what a command is lent through doors; nil if that is nothing. A
+// command that is to be lent something does not run without it: it would fail in a way
+// that nobody could explain.
 func (l Local) borrow(g *policy.Grant) (*credentials.Loan, error) {
 	switch {
 	case !credentials.ByDoor(g.Credentials()):
@@ -28,9 +30,9 @@ func (l Local) borrow(g *policy.Grant) (*credentials.Loan, error) {
 	return l.Lender.Lend(g.Credentials()), nil
 }
 
-// lend returns the environment by which the command finds what it is lent. It
-// finds out now, before the command runs, for which hosts git's passwords are
-// lent.
+// lend returns the environment by which the command finds what it is lent. It finds out
+// now for which hosts the passwords of git are lent, before the command runs and could
+// change the remotes of the repository.
 func (l Local) lend(ctx context.Context, g *policy.Grant, c *sandbox.Confined, lent *credentials.Loan) []string {
 	if lent == nil {
 		return c.Env
@@ -47,7 +49,7 @@ func (l Local) lend(ctx context.Context, g *policy.Grant, c *sandbox.Confined, l
 	return lent.Env(c.Env, c.DoorPath)
 }
 
-// giveBack closes the doors, and notes in the result how they were used.
+// giveBack closes the doors and notes in the result how they were used.
 func giveBack(r *tipstaff.Result, c *sandbox.Confined, lent *credentials.Loan) {
 	if lent == nil {
 		return

@@ -16,8 +16,8 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
-// Runner runs a granted command. It returns after the command has ended; an
-// error means that nothing was started, or that its fate is unknown.
+// Runner runs a granted command. Run returns after the command has ended. An error
+// means that nothing was started, or that its fate is unknown.
 type Runner interface {
 	Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error)
 }
@@ -40,8 +40,7 @@ const (
 // second by which an answer may be late (contract T3).
 const sandboxGrace = 900 * time.Millisecond
 
-// Local runs commands on this machine. Run may be called from several
-// goroutines at once.
+// Local runs commands on this machine. Its methods may be called concurrently.
 type Local struct {
 	Engine  *proc.Engine
 	Sandbox Confiner
@@ -65,8 +64,9 @@ type Confiner interface {
 // errScript: a script is no program, and its grant permits none.
 var errScript = errors.New("a grant of a script reached the runner of programs")
 
-// Run carries out g. When ctx is done, the command is ended and the result's
-// cause is Cancelled.
+// Run carries out g. When ctx is done it ends the command with everything that it
+// started, and the cause in the result is Cancelled. It checks that the file of the
+// program is still the one that was judged.
 func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tipstaff.Result{}, cancelledBeforeStart(ctx)
@@ -93,8 +93,8 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	})
 }
 
-// Prepared is what is prepared for a command before it starts. It is valid until the
-// command has ended; the streams are closed when it has started.
+// Prepared is what a command needs to start. It is valid until the command has ended,
+// except for the files, which are closed once the command has started.
 type Prepared struct {
 	Confined              *sandbox.Confined
 	Env                   []string
@@ -105,7 +105,8 @@ type Prepared struct {
 	Terminal *tipstaff.TerminalSize
 }
 
-// Started is a command that runs. A [proc.Process] is one.
+// Started is a running command. A [proc.Process] is one; its methods promise what those
+// of Process do.
 type Started interface {
 	Await(ctx context.Context, limit time.Duration) bool
 	End(grace time.Duration) (left int)
@@ -113,9 +114,15 @@ type Started interface {
 	Reached
 }
 
-// Carry carries out g by start, which starts what the grant permits in its cell.
-// Carry prepares the cell, keeps the output, ends the command when its time is up
-// or ctx is done, and says how it ended. An error of start is returned as it is.
+// Carry carries out g with start, which must start exactly what the grant permits, in
+// what Carry has prepared. Carry confines the command, keeps its output, ends it when
+// its time is up or ctx is done, and reports how it ended. It returns an error of start
+// as it is.
+//
+// The steps are in this order so that nothing escapes them: the confinement exists
+// before the start and until everything has ended; output is listened to before anyone
+// is told that the command runs; the rest of the output is read after the last process
+// has ended.
 func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func(Prepared) (Started, error)) (tipstaff.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tipstaff.Result{}, cancelledBeforeStart(ctx)
@@ -176,8 +183,8 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	return r, nil
 }
 
-// confine prepares the confinement of the command and what it is lent: nil if
-// that is nothing, or needs no door.
+// confine prepares the confinement of a command, and the loan of its credentials; the
+// loan is nil if nothing is lent through a door.
 func (l Local) confine(ctx context.Context, g *policy.Grant, live Live, stop func()) (*sandbox.Confined, *credentials.Loan, error) {
 	terms, err := Terms(g.Bounds(), g.Credentials())
 	if err != nil {
@@ -241,8 +248,9 @@ func (l Local) keep(tape *recording.Recording, r *tipstaff.Result) {
 	}
 }
 
-// await waits for the first of these: the program ends, its time is up, its
-// caller is gone, its end is asked for. grace is how long the rest has to end.
+// await waits until the program ends, its time is up, its caller is gone, or its end is
+// asked for. It returns which came first, and how long the rest of the command has to
+// end.
 func await(ctx context.Context, p Started, limit time.Duration) (cause tipstaff.Cause, grace time.Duration) {
 	switch {
 	case p.Await(ctx, limit):

@@ -13,9 +13,9 @@ const timeoutExit = 124
 // not look like success.
 const unknownExit = 255
 
-// resultOf makes a result from why the wait ended and how the program ended. A
-// program that ended just as it was about to be stopped counts as stopped,
-// because its caller was told that the time is up.
+// resultOf makes a result from why the wait ended and how the program ended. A program
+// that ended just as it was about to be stopped counts as stopped, because its caller
+// learns that the time was up.
 func resultOf(cause tipstaff.Cause, st proc.Status) tipstaff.Result {
 	r := tipstaff.Result{Cause: cause, ExitCode: st.ExitCode, Usage: st.Usage}
 	if st.Signal != 0 {

@@ -10,9 +10,8 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// Reached is a command of which more can be asked while it runs, than how it
-// ends. The methods may be called beside all others and concurrently. A
-// [proc.Process] is one.
+// Reached is a running command that more can be asked of than how it ends. The methods
+// may be called concurrently, also with those of [Started]. A [proc.Process] is one.
 type Reached interface {
 	// SignalAll sends a signal to every process of the command.
 	SignalAll(s syscall.Signal) error
@@ -41,7 +40,9 @@ var (
 	errOver      = errors.New("the command has ended")
 )
 
-// steer prepares what can be done with a command, until its end begins.
+// steer prepares what can be done with a command until its end begins. It takes the
+// first turn of the input for feed, so that nothing that a caller types comes before
+// the input that the command was asked for with.
 func (s *streams) steer(ctx context.Context, command Reached) *steering {
 	if s.inlet != nil {
 		s.inlet.turn <- struct{}{} // the first turn is that of feed
@@ -51,6 +52,7 @@ func (s *streams) steer(ctx context.Context, command Reached) *steering {
 	return c
 }
 
+// Input implements [Controls].
 func (c *steering) Input(ctx context.Context, p []byte) (int, error) {
 	if c.running.Err() != nil {
 		return 0, ErrEnded
@@ -58,6 +60,7 @@ func (c *steering) Input(ctx context.Context, p []byte) (int, error) {
 	return c.streams.inlet.write(ctx, p)
 }
 
+// CloseInput implements [Controls].
 func (c *steering) CloseInput() error {
 	if c.running.Err() != nil {
 		return ErrEnded
@@ -74,6 +77,7 @@ func (c *steering) CloseInput() error {
 // takes it at once unless much was typed that no program reads.
 const typingPatience = time.Second
 
+// Resize implements [Controls]. A recording follows the size.
 func (c *steering) Resize(size tipstaff.TerminalSize) error {
 	switch {
 	case c.running.Err() != nil:
@@ -88,6 +92,9 @@ func (c *steering) Resize(size tipstaff.TerminalSize) error {
 	return err
 }
 
+// Signal implements [Controls]. SIGTERM and SIGKILL begin the end of the whole command
+// instead of being sent: a program that handles SIGTERM must not keep running because
+// of it.
 func (c *steering) Signal(s syscall.Signal) error {
 	if c.running.Err() != nil {
 		return ErrEnded
@@ -107,10 +114,12 @@ func (c *steering) Signal(s syscall.Signal) error {
 	return nil
 }
 
+// WaitsForInput implements [Controls].
 func (c *steering) WaitsForInput() bool {
 	return c.running.Err() == nil && c.command.WaitsFor(c.streams.input)
 }
 
+// Listens implements [Controls].
 func (c *steering) Listens(port uint16) (bool, error) {
 	if c.running.Err() != nil {
 		return false, ErrEnded
@@ -118,6 +127,7 @@ func (c *steering) Listens(port uint16) (bool, error) {
 	return c.command.Listens(port)
 }
 
+// Load implements [Controls].
 func (c *steering) Load() (proc.Load, error) {
 	if c.running.Err() != nil {
 		return proc.Load{}, ErrEnded

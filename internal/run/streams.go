@@ -14,10 +14,10 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// streams are the pipes of one command: the child's ends until it is started,
-// our ends until it is finished. A command with a terminal has one stream, which
-// comes with its start. Or they are handed over: then they belong to the
-// caller, and there is no end of ours.
+// streams are the pipes of one command: the ends of the child until it is started, and
+// our ends until it has ended. A command with a terminal has one stream, which exists
+// once it is started. Streams that were handed over belong to the caller, and we have
+// no end of them.
 type streams struct {
 	handed bool
 	more   []*os.File
@@ -38,8 +38,8 @@ type streams struct {
 	feeding  sync.WaitGroup
 }
 
-// openStreams makes the pipes, unless there are streams already. Without input the
-// program reads /dev/null.
+// openStreams makes the pipes, or takes those of the caller. A command without input
+// reads /dev/null, so that it does not wait for a person.
 func openStreams(g *policy.Grant, live Live) (*streams, error) {
 	if h := live.Streams; h != nil {
 		return &streams{handed: true, childIn: h.In, childOut: h.Out, childErr: h.Err, more: h.More}, nil
@@ -79,7 +79,7 @@ func (s *streams) openInput() error {
 	return err
 }
 
-// attach takes the terminal of a command that has been started with one.
+// attach takes the terminal of a command that was started with one.
 func (s *streams) attach(t *proc.Terminal) {
 	if t == nil || s.handed {
 		return
@@ -136,8 +136,8 @@ func (s *streams) feed() {
 	}
 }
 
-// typeIn is feed for a terminal. The end of the input is typed when a program
-// waits for more: before, it could be taken for a key.
+// typeIn is feed for a terminal. It types the end of the input only when a program
+// waits for more: earlier, a program that reads single keys would take it for one.
 func (s *streams) typeIn(c *steering) {
 	_, err := s.inlet.put(context.Background(), s.text)
 	s.inlet.giveUp()
@@ -155,8 +155,8 @@ func (s *streams) typeIn(c *steering) {
 	_ = s.inlet.typeEnd(c.running, s.terminal)
 }
 
-// finish waits for the rest of the output, at most for grace after the
-// program's end: another process that holds a pipe must not delay the answer.
+// finish reads the rest of the output, at most for grace after the end of the program:
+// another process that holds a pipe open must not delay the answer.
 func (s *streams) finish(grace time.Duration) {
 	if s.handed {
 		return

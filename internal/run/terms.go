@@ -11,9 +11,9 @@ import (
 	"tipstaff/internal/sandbox/profile"
 )
 
-// Terms returns the constraints of a single command, from the bounds and
-// credentials of the policy file. A value that cannot be understood is an
-// error; it is never left out.
+// Terms returns the constraints of a single command, from the bounds and credentials in
+// the policy. A value that it cannot parse is an error: leaving it out would run the
+// command with fewer constraints than the policy asks for.
 func Terms(b language.Bounds, c language.Credentials) (sandbox.Terms, error) {
 	t := sandbox.Terms{Limits: sandbox.ResourceLimits{MemoryBytes: b.Memory, Processes: b.Processes}, Doors: credentials.ByDoor(c)}
 	for _, kind := range []language.CredentialKind{language.AgentCredential, language.DockerCredential, language.NPMCredential} {

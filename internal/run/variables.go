@@ -24,9 +24,10 @@ var unset = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(not|n't|never|un)[ -]?(be )?(set|defined|found|provided|given|configured|specified|present|exist)|\bundefined|\bunbound|\bmissing|\brequire[ds]?\b|\bmust (be|have|provide|specify|set)|\bKeyError|\bis (empty|blank|null|None|nil)\b|\b(needs?|expected|provide|please|export|no)\b|\binvalid`)
 })
 
-// explainVariables adds a hint about variables that a program misses and that
-// tipstaff has kept from it: those of the caller that were dropped, now or when
-// its session was made, and the server's own.
+// explainVariables adds a hint about variables that a program misses and that tipstaff
+// keeps from it: variables of the caller that were dropped, now or when the session was
+// made, and the server's own. It gives a hint only if the program itself names the
+// variable in a message.
 func (l Local) explainVariables(g *policy.Grant, r *tipstaff.Result) {
 	dropped := slices.Concat(g.Dropped(), g.Request().Dropped)
 	if len(dropped)+len(l.Hidden) == 0 {

@@ -9,11 +9,11 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// WithSlots limits how many commands run at once; more wait, and are started in
-// the order in which they came. A command that waits is not running: its
-// timeout has not begun. A script takes one slot, and its commands none: those of a
-// pipeline wait for each other. A command in the background takes none either: it
-// could keep one for a day. How many there are, internal/run/job limits.
+// WithSlots limits how many commands run at once. Others wait, and start in the order
+// in which they came. The timeout of a command begins when it starts. A script takes
+// one slot and its commands none, because those of a pipeline wait for each other. A
+// command in the background takes none either, because it could keep one for a day;
+// internal/run/job limits these. Run may be called concurrently.
 type WithSlots struct {
 	next  Runner
 	slots *semaphore.Weighted // first come, first served

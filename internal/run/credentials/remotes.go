@@ -13,6 +13,7 @@ import (
 // "https://git.example.org" or "https://git.example.org:8443".
 type hosts map[string]bool
 
+// String lists the hosts for a sentence.
 func (h hosts) String() string {
 	var list []string
 	for host := range h {

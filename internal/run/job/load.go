@@ -22,9 +22,10 @@ type meter struct {
 	known bool
 }
 
-// Load returns what the command uses; false if that cannot be told, was never looked
-// at, or it does not run. With fresh it is as it was at most a second ago, which costs
-// some microseconds for each process; else what was measured last.
+// Load returns what the command uses; false if it does not run, if that cannot be found
+// out, or if it was never measured. With fresh the value is at most a second old, which
+// costs some microseconds for each process; otherwise it is the last one that was
+// measured.
 func (j *Job) Load(fresh bool) (Load, bool) {
 	j.mu.Lock()
 	c, begun := j.controls, j.ran
@@ -35,6 +36,8 @@ func (j *Job) Load(fresh bool) (Load, bool) {
 	return j.meter.read(c, begun, fresh)
 }
 
+// read measures at most once in [lookEvery], however many people look: the share of a
+// processor needs a time over which it is taken.
 func (m *meter) read(c run.Controls, begun time.Time, fresh bool) (Load, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

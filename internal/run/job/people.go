@@ -56,6 +56,7 @@ func (j *Job) Waits() bool {
 // person, because its owner reads it.
 type stopReason struct{ did string }
 
+// Error says what the person has done.
 func (s *stopReason) Error() string { return "a person has " + s.did }
 
 // StopBy ends the command for a person: with SIGTERM and half a second later with
@@ -79,6 +80,9 @@ func (j *Job) StopWatched(by tipstaff.Request) bool {
 	})
 }
 
+// stopFor ends the command for a person. It writes the record before it sends the
+// signal. A second call does nothing, except that SIGKILL may follow SIGTERM. A command
+// that has not started yet is cancelled.
 func (j *Job) stopFor(reason *stopReason, kill bool, note func(signal, why string)) bool {
 	j.mu.Lock()
 	if !j.endedAt.IsZero() || j.person && !kill { // it has ended, or is being ended

@@ -2,9 +2,9 @@ package job
 
 import "time"
 
-// principalActivity is what is known of one principal: its calls and its commands in the
-// background. When there are commands and no call for the idle time, the commands
-// are ended. The store's lock guards it.
+// principalActivity counts the calls of one principal and its commands in the
+// background. When there are commands and no call for the idle time, the commands are
+// ended. The lock of the store guards it.
 type principalActivity struct {
 	calls, commands int
 	idle            *time.Timer // nil: no idle time has begun
@@ -50,8 +50,8 @@ func (st *Store) endIdle(principal string, p *principalActivity) {
 	}
 }
 
-// Call notes that an owner makes a call, and returns the function that says that
-// it is over. A principal is not idle meanwhile.
+// Call notes that an owner makes a call. The owner calls over once, when the call has
+// ended. Until then its principal is not idle.
 func (st *Store) Call(o Owner) (over func()) {
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 type State string
 
 const (
-	Running  State = "running"
+	Running  State = "running"   // or about to
 	Exited   State = "exited"    // by itself, with any code, or by a signal
 	TimedOut State = "timed_out" // its time was up
 	Stopped  State = "stopped"   // it was ended: by stop_command, or with its session, connection or server
 )
 
-// Status is how it goes with a command at one moment.
+// Status describes a command at one moment.
 type Status struct {
 	ID         tipstaff.RequestID
 	Line       string
@@ -29,7 +29,7 @@ type Status struct {
 	Bytes      int64           // that it has printed, if they are kept
 }
 
-// Status returns how it goes with the command.
+// Status returns the present status of the command.
 func (j *Job) Status() Status {
 	j.mu.Lock()
 	s := Status{ID: j.id, Line: j.line, State: Running, Background: j.background, Started: j.begun, Result: j.result}
