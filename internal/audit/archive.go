@@ -115,12 +115,12 @@ func (k *Keeper) archive(trail, to, last string) (m Moved, err error) {
 	if !s.hasRecords() && len(s.Files) == 0 {
 		return m, nil
 	}
-	own := filepath.Join(t.Path, retentionFile)
+	notesPath := filepath.Join(t.Path, retentionFile)
 	segments, files := s.Segments, s.Files
-	if err := k.writeNotes(own, &s); err != nil {
+	if err := k.writeNotes(notesPath, &s); err != nil {
 		return m, err
 	}
-	if err := putCopy(own, filepath.Join(archiveDir, retentionFile)); err != nil {
+	if err := putCopy(notesPath, filepath.Join(archiveDir, retentionFile)); err != nil {
 		return m, err
 	}
 	for _, f := range slices.Concat(segments, files) {
@@ -265,17 +265,17 @@ func putPacked(trail, archiveDir, name string) (f StatedFile, err error) {
 	if f.StoredSHA256, f.StoredBytes, err = (Files{}).sum(path); err != nil {
 		return f, err
 	}
-	back, err := os.Open(path)
+	readBack, err := os.Open(path)
 	if err != nil {
 		return f, err
 	}
-	defer func() { _ = back.Close() }() // it was only read
-	unpacked, err := seekable.NewReader(back, f.StoredBytes)
+	defer func() { _ = readBack.Close() }() // it was only read
+	unpacked, err := seekable.NewReader(readBack, f.StoredBytes)
 	if err != nil {
 		return f, err
 	}
-	again := sha256.New()
-	if f.Bytes, err = io.Copy(again, unpacked); err == nil && hex.EncodeToString(again.Sum(nil)) != f.SHA256 {
+	reread := sha256.New()
+	if f.Bytes, err = io.Copy(reread, unpacked); err == nil && hex.EncodeToString(reread.Sum(nil)) != f.SHA256 {
 		err = fmt.Errorf("%s: what was read back is not what was written", path)
 	}
 	return f, err

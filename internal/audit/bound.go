@@ -84,13 +84,13 @@ func (r *Record) bound() {
 // second one maxAside, any further one maxWord. A record has at most two such parts: a
 // command of a script has its arguments and the files that it writes.
 func (w *What) bound() {
-	room := maxArgv
-	take := func(there bool) (limit int) {
-		limit = room
-		if there && room == maxArgv {
-			room = maxAside
-		} else if there {
-			room = maxWord
+	budget := maxArgv
+	take := func(present bool) (limit int) {
+		limit = budget
+		if present && budget == maxArgv {
+			budget = maxAside
+		} else if present {
+			budget = maxWord
 		}
 		return limit
 	}

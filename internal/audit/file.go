@@ -76,15 +76,15 @@ func (s *segment) Sync() error {
 		syncDirectory(dir)
 		syncDirectory(filepath.Dir(dir))
 	})
-	here, err := s.Stat()
+	opened, err := s.Stat()
 	if err != nil {
 		return err
 	}
-	there, err := os.Lstat(s.Name())
+	named, err := os.Lstat(s.Name())
 	if errors.Is(err, fs.ErrPermission) {
 		return unreachable(s.Name(), err)
 	}
-	if err != nil || !os.SameFile(here, there) {
+	if err != nil || !os.SameFile(opened, named) {
 		return errGone
 	}
 	return nil

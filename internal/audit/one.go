@@ -46,11 +46,11 @@ func (f Files) Covering(trail string, seq uint64) (c Checkpoint, key string, err
 // covering checks the signature with the key that the trail itself names. Whether that
 // key may sign trails is for the caller to decide, which gets the key.
 func (f Files) covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
-	own, err := f.readText(filepath.Join(trail, trailKeyFile))
+	keyText, err := f.readText(filepath.Join(trail, trailKeyFile))
 	if err != nil {
 		return c, "", err
 	}
-	key = strings.TrimSpace(string(own))
+	key = strings.TrimSpace(string(keyText))
 	known, err := verifiers(key)
 	if err != nil {
 		return c, "", err

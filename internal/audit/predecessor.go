@@ -193,11 +193,11 @@ func lastOwn(trail string, trusted trust) (Checkpoint, error) {
 	if !ok {
 		return Checkpoint{}, errNoCheckpoint
 	}
-	own, err := Files{}.readText(filepath.Join(trail, trailKeyFile))
+	keyText, err := Files{}.readText(filepath.Join(trail, trailKeyFile))
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	public := strings.TrimSpace(string(own))
+	public := strings.TrimSpace(string(keyText))
 	if !trusted.accepts(public) {
 		return Checkpoint{}, errors.New("another key has signed it")
 	}

@@ -201,8 +201,8 @@ func (f Files) Below(trail, dir string) (list []AttachedFile, err error) {
 		s := &r.list[i]
 		for _, file := range s.Files {
 			path := filepath.Join(trail, filepath.FromSlash(file.Name))
-			here := slices.ContainsFunc(list, func(l AttachedFile) bool { return l.Path == path })
-			if s.Act == Archived && r.noteOf(file.Name) == s && strings.HasPrefix(file.Name, dir+"/") && !here {
+			listed := slices.ContainsFunc(list, func(l AttachedFile) bool { return l.Path == path })
+			if s.Act == Archived && r.noteOf(file.Name) == s && strings.HasPrefix(file.Name, dir+"/") && !listed {
 				list = append(list, AttachedFile{path, file.Bytes, s.Time})
 			}
 		}

@@ -125,7 +125,7 @@ func (k *Keeper) finishRemoval(dir string) error {
 		return fmt.Errorf("cannot remove %s: %w", dir, err)
 	}
 	name := strings.TrimPrefix(filepath.Base(dir), removalPrefix)
-	if _, said := register.trails[name]; !said {
+	if _, noted := register.trails[name]; !noted {
 		return fmt.Errorf("cannot remove %s: no statement says that it was retired; if it is a trail, give it its name back: %s", dir, name)
 	}
 	r, err := Files{}.retention(dir, k.trust.after)
@@ -228,7 +228,7 @@ func (k *Keeper) mendTrail(path string) error {
 	if err != nil || r.err != nil || len(r.list) == 0 {
 		return err // what cannot be believed is for verify to say
 	}
-	var here []StatedFile
+	var leftovers []StatedFile
 	for i := range r.list {
 		s := &r.list[i]
 		for _, f := range slices.Concat(s.Segments, s.Files) {
@@ -243,16 +243,16 @@ func (k *Keeper) mendTrail(path string) error {
 				continue
 			}
 			if sum, err := (Files{}).sumOf(name, f.Bytes); err == nil && sum == f.SHA256 {
-				here = append(here, f)
+				leftovers = append(leftovers, f)
 			}
 		}
-		if there := filepath.Join(s.To, s.Trail); s.Act == Archived && len(here) > 0 {
-			if err := putCopy(filepath.Join(path, retentionFile), filepath.Join(there, retentionFile)); err != nil {
+		if archiveDir := filepath.Join(s.To, s.Trail); s.Act == Archived && len(leftovers) > 0 {
+			if err := putCopy(filepath.Join(path, retentionFile), filepath.Join(archiveDir, retentionFile)); err != nil {
 				return err
 			}
 		}
 	}
-	return removeStated(path, here)
+	return removeStated(path, leftovers)
 }
 
 // isStored reports whether the archive has a file with the size and the hash that the

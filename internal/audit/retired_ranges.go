@@ -24,12 +24,12 @@ type retiredRanges struct {
 // retiredRanges reads the retention notes of a trail, and returns nil if it has none.
 // trusted says whose retention notes count.
 func (t TrailFiles) retiredRanges(trusted trust) (*retiredRanges, error) {
-	own, _, err := t.readBeside(trailKeyFile) // one that is no file is for the checkpoint verifier to say
+	keyText, _, err := t.readBeside(trailKeyFile) // one that is no file is for the checkpoint verifier to say
 	if err != nil {
 		return nil, err
 	}
 	r, err := t.in.retention(t.Path, func(key string) []string {
-		if key+"\n" != string(own) {
+		if key+"\n" != string(keyText) {
 			return nil
 		}
 		return trusted.after(key)
@@ -100,9 +100,9 @@ func (c *checker) enterSegment(path string) (skip bool, err error) {
 			if file.Name != name {
 				continue
 			}
-			there, err := c.checkStored(s, file)
-			if err != nil || there || c.report.Fault != nil {
-				return !there || c.report.Fault != nil, err
+			found, err := c.checkStored(s, file)
+			if err != nil || found || c.report.Fault != nil {
+				return !found || c.report.Fault != nil, err
 			}
 		}
 	}
@@ -167,16 +167,16 @@ func (c *checker) finishSegments(segments int) {
 		return
 	}
 	c.skipRetired("")
-	over := false
+	ended := false
 	for i := range p.list {
 		s := &p.list[i]
-		if over = over || s.Whole(); s.Whole() && c.report.Records > s.Through {
+		if ended = ended || s.Whole(); s.Whole() && c.report.Records > s.Through {
 			c.fail(Tampered, p.fault(Inserted))
 		}
 	}
 	switch {
 	case c.report.Fault != nil:
-	case segments == 0 && !over: // a server begins another file before it seals one
+	case segments == 0 && !ended: // a server begins another file before it seals one
 		c.fail(Tampered, p.fault(Missing))
 	case p.missingArchive != nil:
 		c.fail(Incomplete, *p.missingArchive)
@@ -205,7 +205,7 @@ func (c *checker) checkArchivedRange(path string) {
 // checkStored compares a file of an archive with its retention note. It tells an
 // archive that is not mounted now, which is remembered, from a file that is missing in
 // an archive that is there, which was removed.
-func (c *checker) checkStored(s *RetentionNote, file StatedFile) (there bool, err error) {
+func (c *checker) checkStored(s *RetentionNote, file StatedFile) (found bool, err error) {
 	path := filepath.Join(c.retired.trail, filepath.FromSlash(file.Name))
 	at, packed, err := c.in.stored(path)
 	fault := Fault{File: path, Line: 1}

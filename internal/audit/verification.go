@@ -88,29 +88,29 @@ func (v *verification) readClaims(path string) error {
 // while check runs; then its files vanish, and check reads the retention notes again
 // instead of reporting a fault.
 func (v *verification) check(path string) (reports []TrailReport, err error) {
-	later := map[string][]predecessor{} // what the retention notes say, too: a trail may be put back that was removed
+	statedEnds := map[string][]predecessor{} // what the retention notes say, too: a trail may be put back that was removed
 	for _, r := range v.registers {
 		for i := range r.list {
 			at := filepath.Join(r.dir, r.list[i].Trail)
-			later[at] = append(later[at], r.list[i].end())
+			statedEnds[at] = append(statedEnds[at], r.list[i].end())
 		}
 	}
-	gone := 0
+	vanished := 0
 	v.trails = slices.DeleteFunc(v.trails, func(t TrailFiles) bool {
 		if err != nil {
 			return false
 		}
 		var one TrailReport
-		one, err = t.check(v.trusted[filepath.Dir(t.Path)], v.kept.take(t.Path), slices.Concat(v.claims[t.Path], later[t.Path]))
+		one, err = t.check(v.trusted[filepath.Dir(t.Path)], v.kept.take(t.Path), slices.Concat(v.claims[t.Path], statedEnds[t.Path]))
 		if errors.Is(err, fs.ErrNotExist) && v.in.isGone(t.Path) { // retired just now
-			gone, err = gone+1, nil
+			vanished, err = vanished+1, nil
 			delete(v.present, t.Path)
 			return true
 		}
 		reports = append(reports, one)
 		return false
 	})
-	if err == nil && gone > 0 {
+	if err == nil && vanished > 0 {
 		err = v.readClaims(path)
 	}
 	if err != nil {

@@ -171,13 +171,13 @@ func (f Files) list(dir string) (segments, below []string, err error) {
 // checkpoints of it that were kept elsewhere, later what later trails say about its
 // end. It lists the segments again after it has read the checkpoints, because what
 // these cover may have been written since.
-func (t TrailFiles) check(trusted trust, kept [][]byte, later []predecessor) (TrailReport, error) {
+func (t TrailFiles) check(trusted trust, kept [][]byte, claims []predecessor) (TrailReport, error) {
 	w, err := t.checkpointVerifier(trusted, kept)
 	if err != nil {
 		return TrailReport{}, err
 	}
 	if w != nil {
-		w.claims = later
+		w.claims = claims
 	}
 	// What the checkpoints speak of may have been written since.
 	if segments, _, err := t.in.list(t.Path); err == nil {

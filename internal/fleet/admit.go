@@ -29,15 +29,15 @@ type admission struct {
 	capacity, perTenant int // perTenant 0: no bound but the capacity
 	labels              Labels
 
-	mu       sync.Mutex
-	sessions int
-	tenants  map[Tenant]int
-	closed   bool
-	left     chan struct{} // closed and replaced whenever a session ends
+	mu           sync.Mutex
+	sessions     int
+	tenants      map[Tenant]int
+	closed       bool
+	sessionEnded chan struct{} // closed and replaced whenever a session ends
 }
 
 func newAdmission(capacity, perTenant int, labels Labels) *admission {
-	return &admission{capacity: capacity, perTenant: perTenant, labels: labels, tenants: map[Tenant]int{}, left: make(chan struct{})}
+	return &admission{capacity: capacity, perTenant: perTenant, labels: labels, tenants: map[Tenant]int{}, sessionEnded: make(chan struct{})}
 }
 
 // admit counts one more session of a tenant, or says why not. The result ends it,
@@ -69,8 +69,8 @@ func (d *admission) end(t Tenant) {
 	if d.tenants[t]--; d.tenants[t] <= 0 {
 		delete(d.tenants, t)
 	}
-	close(d.left)
-	d.left = make(chan struct{})
+	close(d.sessionEnded)
+	d.sessionEnded = make(chan struct{})
 }
 
 // close lets none in any more.
@@ -85,5 +85,5 @@ func (d *admission) close() {
 func (d *admission) snapshot() (sessions int, tenants map[Tenant]int, closed bool, left <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.sessions, fewest(d.tenants), d.closed, d.left
+	return d.sessions, fewest(d.tenants), d.closed, d.sessionEnded
 }

@@ -54,7 +54,7 @@ func (l GroupLimits) check(b Bounds) error {
 	return nil
 }
 
-func (l GroupLimits) given() bool { return l.MemoryBytes > 0 || l.Processes > 0 }
+func (l GroupLimits) isSet() bool { return l.MemoryBytes > 0 || l.Processes > 0 }
 
 // meter reads the counters of a control group with limits.
 type meter struct {

@@ -244,7 +244,7 @@ func TestNoCommandHasTheBoundsOfAnother(t *testing.T) {
 						t.Errorf("%+v: %s is %q, %v", l, file, got, err)
 					}
 				}
-				if l.given() == slices.Contains(p.instance.cgroup.members(), p.instance.zygote.pid) {
+				if l.isSet() == slices.Contains(p.instance.cgroup.members(), p.instance.zygote.pid) {
 					t.Errorf("%+v: the group has %v, the zygote is %d", l, p.instance.cgroup.members(), p.instance.zygote.pid)
 				}
 				p.End(0)

@@ -140,10 +140,10 @@ type Mount struct {
 	KeepCovered bool
 }
 
-// Own adds to a Landlock ruleset what single instances and commands have of their
-// own, and nothing can name before. The descriptors that it is called with are
-// valid during the call.
-type Own struct {
+// InstanceRules adds to a Landlock ruleset the parts that only one instance or one
+// command has, so that no rule could name them before. The functions must not keep the
+// descriptors that they get.
+type InstanceRules struct {
 	// Instance is called before an instance with a domain enters it, with its
 	// /proc and, unless that is -1, its file system of terminals: a rule for a
 	// directory does not apply to a mount that covers it. If it fails, the

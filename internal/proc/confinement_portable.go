@@ -22,7 +22,7 @@ func (*Engine) NewEnclosure(EnclosureSpec) (*Enclosure, error) { return nil, err
 func (*Engine) Bounds() Bounds { return Bounds{Reason: errNoEnclosure.Error()} }
 
 // Restrict fails on this system.
-func (*Enclosure) Restrict(int, Own) error { return errNoEnclosure }
+func (*Enclosure) Restrict(int, InstanceRules) error { return errNoEnclosure }
 
 // Bind fails on this system.
 func (*Enclosure) Bind(string, string) error { return errNoEnclosure }

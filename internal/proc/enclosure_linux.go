@@ -29,8 +29,8 @@ type Enclosure struct {
 	instances atomic.Int64   // how many instances there are
 	mu        sync.Mutex
 	ruleset   int            // see Restrict; 0 before it is called
-	own       Own            // see Restrict
-	gone      bool           // closed: no instance is kept ready any more
+	rules     InstanceRules  // see Restrict
+	closed    bool           // closed: no instance is kept ready any more
 	work      sync.WaitGroup // goroutines that make and end instances
 }
 
@@ -86,9 +86,9 @@ func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 // must stay open as long as the enclosure. Restrict must be called once, before the
 // first command, and only for an enclosure with a Domain: without it no command can
 // start.
-func (n *Enclosure) Restrict(ruleset int, own Own) error {
+func (n *Enclosure) Restrict(ruleset int, rules InstanceRules) error {
 	n.mu.Lock()
-	n.ruleset, n.own = ruleset, own
+	n.ruleset, n.rules = ruleset, rules
 	n.mu.Unlock()
 	return n.makeFirst()
 }
@@ -120,7 +120,7 @@ func (e *Engine) openEnclosure() (*Enclosure, error) {
 // that. No command may be started in the enclosure afterwards.
 func (n *Enclosure) Close() {
 	n.mu.Lock()
-	n.gone = true
+	n.closed = true
 	n.mu.Unlock()
 	n.work.Wait()
 	for len(n.ready) > 0 {
@@ -154,7 +154,7 @@ func (n *Enclosure) take() (*instance, error) {
 // inBackground calls f on another goroutine, but not after Close.
 func (n *Enclosure) inBackground(f func()) {
 	n.mu.Lock()
-	late := n.gone
+	late := n.closed
 	if !late {
 		n.work.Go(f)
 	}
@@ -173,7 +173,7 @@ func (n *Enclosure) giveBack(i *instance, empty bool) {
 		i.killed = true
 	}
 	n.mu.Lock()
-	if !n.gone && !i.killed && !i.zygote.dead && (empty || !i.populated()) {
+	if !n.closed && !i.killed && !i.zygote.dead && (empty || !i.populated()) {
 		select {
 		case n.ready <- i:
 			n.mu.Unlock()
@@ -195,7 +195,7 @@ func (n *Enclosure) newInstance() (*instance, error) {
 	n.instances.Add(1)
 	var err error
 	switch {
-	case n.spec.Group.given():
+	case n.spec.Group.isSet():
 		i.cgroup, err = e.cgroups.bounded(n.spec.Group)
 	case len(n.enter) == 0 && e.cgroups != nil:
 		i.cgroup, err = e.cgroups.take()
@@ -257,7 +257,7 @@ func (i *instance) restrict() error {
 		return nil
 	}
 	if i.procfs >= 0 {
-		if err := n.own.Instance(i.procfs, i.pts); err != nil {
+		if err := n.rules.Instance(i.procfs, i.pts); err != nil {
 			return err
 		}
 	}

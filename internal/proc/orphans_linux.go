@@ -22,14 +22,14 @@ func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1,
 
 // orphans reaps children of the server that are not its commands.
 type orphans struct {
-	engine   *Engine
-	children string // the directory of the threads, each of which has a file that lists its children; "" where the kernel lacks these files
-	main     string // the directory of the main thread in it
-	adopted  int    // descriptor of the main thread's file; -1 where the kernel lacks it
-	seen     uint64 // how many commands had ended at the last sweep
-	mu       sync.Mutex
-	quit     chan struct{}
-	done     sync.WaitGroup
+	engine      *Engine
+	children    string // the directory of the threads, each of which has a file that lists its children; "" where the kernel lacks these files
+	main        string // the directory of the main thread in it
+	adopted     int    // descriptor of the main thread's file; -1 where the kernel lacks it
+	endedBefore uint64 // how many commands had ended at the last sweep
+	mu          sync.Mutex
+	quit        chan struct{}
+	done        sync.WaitGroup
 }
 
 // collectOrphans starts reaping orphans, until stop.
@@ -72,7 +72,7 @@ func (o *orphans) due() bool {
 	busy := false
 	o.engine.live.Range(func(any, any) bool { busy = true; return false })
 	now := o.engine.ended.Load() // after the look at those that run: what ends between is counted
-	busy, o.seen = busy || now != o.seen, now
+	busy, o.endedBefore = busy || now != o.endedBefore, now
 	return busy
 }
 

@@ -38,14 +38,14 @@ func TestWhatIsToBeRestrictedDoesNotRunBefore(t *testing.T) {
 		t.Errorf("without a ruleset: %v", err)
 	}
 	var at *StepError
-	if err := n.Restrict(e.null, Own{Instance: func(int, int) error { return nil }}); !errors.As(err, &at) || at.Step != enterDomain {
+	if err := n.Restrict(e.null, InstanceRules{Instance: func(int, int) error { return nil }}); !errors.As(err, &at) || at.Step != enterDomain {
 		t.Errorf("what is no ruleset: %v", err)
 	}
 	if _, err := e.Start(launch); !errors.As(err, &at) || at.Step != enterDomain {
 		t.Errorf("after a Restrict that failed: %v", err)
 	}
 	refused := errors.New("no")
-	if err := n.Restrict(e.null, Own{Instance: func(int, int) error { return refused }}); !errors.Is(err, refused) {
+	if err := n.Restrict(e.null, InstanceRules{Instance: func(int, int) error { return refused }}); !errors.Is(err, refused) {
 		t.Errorf("an error of Own.Instance became %v", err)
 	}
 	if _, err := e.Start(launch); !errors.Is(err, refused) {
@@ -64,7 +64,7 @@ func TestARestrictedInstanceHasADomain(t *testing.T) {
 	defer closeFDs([]int{int(rs)})
 	e, n := restricted(t)
 	instances := 0
-	if err := n.Restrict(int(rs), Own{Instance: func(int, int) error { instances++; return nil }}); err != nil {
+	if err := n.Restrict(int(rs), InstanceRules{Instance: func(int, int) error { instances++; return nil }}); err != nil {
 		t.Fatal(err)
 	}
 	confinements.Store(e, n)

@@ -128,8 +128,8 @@ func (p *Process) openTerminal(l *Launch) (done func(), err error) {
 		return nil, err
 	}
 	done = func() { _ = far.Close() }
-	if n := p.instance.in; n.spec.Domain == DomainOfCommand && n.own.Terminal != nil {
-		ruleset, release, err := n.own.Terminal(int(far.Fd()))
+	if n := p.instance.in; n.spec.Domain == DomainOfCommand && n.rules.Terminal != nil {
+		ruleset, release, err := n.rules.Terminal(int(far.Fd()))
 		if err != nil {
 			_, _ = near.Close(), far.Close()
 			return nil, fmt.Errorf("cannot give a command a terminal: %w", err)

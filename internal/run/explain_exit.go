@@ -52,15 +52,15 @@ func WaitsForInput(req *tipstaff.Request) string {
 // explainExit says what an exit code means that is not the program's own word
 // for failure.
 func explainExit(g *policy.Grant, r *tipstaff.Result) []string {
-	said := endOf(r.Stderr)
+	message := endOf(r.Stderr)
 	if g.Request().Terminal != nil {
-		said = endOf(r.Stdout) // there is one stream
+		message = endOf(r.Stdout) // there is one stream
 	}
 	switch code := r.ExitCode; {
 	case code == 127:
-		return []string{explainMissing(g, said)}
+		return []string{explainMissing(g, message)}
 	case code == 126:
-		return []string{explainBarred(said)}
+		return []string{explainBarred(message)}
 	case code > 128 && deadly[code-128] != "" && filepath.Base(g.Argv()[0]) != "git": // git exits with 128 and more
 		return []string{fmt.Sprintf("%d is 128+%d: a program that it ran was ended by %s, which tipstaff did not send.", code, code-128, deadly[code-128])}
 	case code == 1 && r.Stderr.Total() == 0:
@@ -129,8 +129,8 @@ func named(pattern *regexp.Regexp, text []byte) string {
 
 // explainMissing says which program a command did not find, and which one it
 // may have meant.
-func explainMissing(g *policy.Grant, said []byte) string {
-	name := named(notFound(), said)
+func explainMissing(g *policy.Grant, message []byte) string {
+	name := named(notFound(), message)
 	if name == "" {
 		return "127 usually means that the program could not find another one that it wanted to run."
 	}
@@ -144,8 +144,8 @@ func explainMissing(g *policy.Grant, said []byte) string {
 	return why
 }
 
-func explainBarred(said []byte) string {
-	if name := named(barred(), said); name != "" {
+func explainBarred(message []byte) string {
+	if name := named(barred(), message); name != "" {
 		return fmt.Sprintf("126 means that a program may not be executed: %.100q. A script needs the mode for it (chmod +x), or is run by its interpreter.", name)
 	}
 	return "126 usually means that the program found another one that it may not execute."
@@ -201,9 +201,9 @@ const WantsTerminal = "It wants a terminal, and there is none: look for an optio
 
 // explainNoPerson explains the last words of a program that wanted a person or
 // a terminal.
-func explainNoPerson(said []byte) []string {
+func explainNoPerson(message []byte) []string {
 	for _, c := range complaints {
-		if strings.Contains(string(said), c.words) {
+		if strings.Contains(string(message), c.words) {
 			return []string{c.advice}
 		}
 	}

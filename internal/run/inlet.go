@@ -13,10 +13,10 @@ import (
 // inlet is our end of the input of a command. One writer at a time has the turn, so the
 // texts of two callers do not mix. A nil inlet is closed.
 type inlet struct {
-	to      *os.File
-	turn    chan struct{} // who has put something in has the turn
-	over    atomic.Bool   // the command has ended
-	closing atomic.Bool   // the input ends after the turn that is being taken
+	to           *os.File
+	turn         chan struct{} // who has put something in has the turn
+	commandEnded atomic.Bool   // the command has ended
+	closing      atomic.Bool   // the input ends after the turn that is being taken
 
 	// These are read and written in turn.
 	ended   bool // there is no input any more
@@ -65,7 +65,7 @@ func (i *inlet) write(ctx context.Context, p []byte) (n int, err error) {
 // reads, so ctx and the end of the command interrupt it by the write deadline.
 func (i *inlet) put(ctx context.Context, p []byte) (n int, err error) {
 	switch {
-	case i.over.Load():
+	case i.commandEnded.Load():
 		return 0, ErrEnded
 	case i.ended || i.closing.Load():
 		return 0, ErrInputClosed
@@ -75,7 +75,7 @@ func (i *inlet) put(ctx context.Context, p []byte) (n int, err error) {
 	for {
 		// An earlier call may still set the deadline that was meant for itself.
 		_ = i.to.SetWriteDeadline(time.Time{})
-		if i.over.Load() {
+		if i.commandEnded.Load() {
 			return n, ErrEnded
 		}
 		if ctx.Err() != nil {
@@ -145,7 +145,7 @@ func (i *inlet) end() {
 	if i == nil {
 		return
 	}
-	i.over.Store(true)
+	i.commandEnded.Store(true)
 	i.closing.Store(true)
 	_ = i.to.SetWriteDeadline(time.Unix(1, 0))
 	i.turn <- struct{}{}

@@ -170,7 +170,7 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	r := resultOf(cause, st)
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
 	r.WaitedForInput = waits
-	r.Stdout, r.Stderr = s.kept()
+	r.Stdout, r.Stderr = s.output()
 	r.Bound, r.Spooled = g.OutputBytes(), kept.Spooled()
 	confined.Explain(&r)
 	giveBack(&r, confined, lent)

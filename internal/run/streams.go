@@ -175,8 +175,8 @@ func (s *streams) finish(grace time.Duration) {
 	s.feeding.Wait()
 }
 
-// kept returns what was kept of both outputs.
-func (s *streams) kept() (out, err tipstaff.Stream) {
+// output returns what was kept of both outputs.
+func (s *streams) output() (out, err tipstaff.Stream) {
 	if s.handed {
 		return out, err
 	}

@@ -99,9 +99,9 @@ func has(env []string, name string) bool {
 }
 
 // withheld says why the command does not have a variable, and what to do.
-func withheld(name string, given bool) string {
+func withheld(name string, fromCaller bool) string {
 	why := "The server's own variable " + name + " is kept from commands."
-	if given {
+	if fromCaller {
 		why = "The variable " + name + " was dropped from what you gave and did not reach the command: tipstaff keeps back secrets and what leads programs to other code or places."
 	}
 	if language.PassFault(name) == "" {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
 	"tipstaff/internal/sandbox"
 
 	"tipstaff"

@@ -103,7 +103,7 @@ func (s *Sandbox) restrict(l *layers, sess *sessionSandbox) error {
 	if l.rules == nil {
 		return nil
 	}
-	own := proc.Own{Instance: func(procfs, terminals int) error { return s.allowInstance(l, sess, procfs, terminals) }}
+	own := proc.InstanceRules{Instance: func(procfs, terminals int) error { return s.allowInstance(l, sess, procfs, terminals) }}
 	if sess.settings.profile != profile.Open {
 		own.Terminal = func(fd int) (int, func(), error) { return s.rulesWith(l, sess, fd) }
 	}

@@ -28,7 +28,7 @@ func (m *merge) limitFiles(but *source) {
 // isAfter reports whether the record of a comes after that of b in the order of the
 // merge.
 func (m *merge) isAfter(a, b *source) bool {
-	if m.back {
+	if m.reverse {
 		a, b = b, a
 	}
 	return a.line.Record.Time.After(b.line.Record.Time)

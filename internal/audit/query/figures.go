@@ -25,8 +25,8 @@ type Figures struct {
 	Tasks    Counts // the same
 	Waits    Durations
 
-	asked map[string]time.Time // open questions to people, by handle
-	waits map[int64]int64      // how often each wait occurred
+	pending map[string]time.Time // open questions to people, by handle
+	waits   map[int64]int64      // how often each wait occurred
 }
 
 // Bucket is what happened between two edges.
@@ -49,7 +49,7 @@ func NewFigures(edges []time.Time) *Figures {
 	return &Figures{
 		Edges: edges, Buckets: make([]Bucket, len(edges)-1),
 		Refusals: Counts{}, Programs: Counts{}, Agents: Counts{}, Tasks: Counts{},
-		asked: map[string]time.Time{}, waits: map[int64]int64{},
+		pending: map[string]time.Time{}, waits: map[int64]int64{},
 	}
 }
 
@@ -95,11 +95,11 @@ func refusedBy(r *audit.Record) string {
 
 func (f *Figures) ask(r *audit.Record) {
 	a := r.Decision.Approval
-	if a == nil || len(f.asked) >= maxAsked {
+	if a == nil || len(f.pending) >= maxAsked {
 		return
 	}
-	if _, open := f.asked[a.Handle]; !open {
-		f.asked[a.Handle] = r.Time
+	if _, open := f.pending[a.Handle]; !open {
+		f.pending[a.Handle] = r.Time
 	}
 }
 
@@ -109,11 +109,11 @@ func (f *Figures) answered(b *Bucket, r *audit.Record) {
 	if a == nil {
 		return
 	}
-	since, open := f.asked[a.Handle]
+	since, open := f.pending[a.Handle]
 	if !open {
 		return
 	}
-	delete(f.asked, a.Handle)
+	delete(f.pending, a.Handle)
 	wait := r.Time.Sub(since).Milliseconds()
 	b.Waits++
 	b.WaitMS += wait

@@ -69,7 +69,7 @@ func TestAWaitForAPersonIsFromTheQuestionToTheAnswer(t *testing.T) {
 	}
 	f := counted(4,
 		minute(0, said(audit.CommandAsked, "apr_1", "pending")),
-		minute(0.5, said(audit.CommandAsked, "apr_1", "pending")), // asked again, as clients do
+		minute(0.5, said(audit.CommandAsked, "apr_1", "pending")), // pending again, as clients do
 		minute(1, said(audit.CommandAsked, "apr_2", "pending")),
 		minute(2, said(audit.CommandStart, "apr_1", "granted")),
 		minute(2.5, said(audit.CommandStart, "apr_1", "remembered")), // no second wait

@@ -94,15 +94,15 @@ func (nothing) close() {}
 type damaged struct {
 	nothing
 
-	at   int64
-	told bool
+	at       int64
+	reported bool
 }
 
 func (d *damaged) next() ([]byte, int64, kind, error) {
-	if d.told {
+	if d.reported {
 		return nil, d.at, whole, io.EOF
 	}
-	d.told = true
+	d.reported = true
 	return nil, d.at, tooLong, nil
 }
 

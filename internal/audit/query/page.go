@@ -93,7 +93,7 @@ type PageRange struct {
 // necessary, and when ctx is done it returns what was found so far, without an
 // error; so its time is bounded by ctx, and its memory by n.
 func ReadPage(ctx context.Context, trails []Trail, f *Filter, where PageRange, n int) (Page, error) {
-	narrow, back := *f, where.After.IsZero()
+	narrow, reverse := *f, where.After.IsZero()
 	if at := where.Before; !at.IsZero() && (f.Until.IsZero() || at.Time.Before(f.Until)) {
 		narrow.Until = at.Time.Add(1) // what has the same time is looked at one by one
 	}
@@ -101,7 +101,7 @@ func ReadPage(ctx context.Context, trails []Trail, f *Filter, where PageRange, n
 		narrow.Since = at.Time
 	}
 	var p Page
-	m := newMerge(ctx, &narrow, back)
+	m := newMerge(ctx, &narrow, reverse)
 	err := m.run(trails, func(l *Line) error {
 		at := CursorOf(l)
 		if b := where.Before; !b.IsZero() && at.compare(b) >= 0 {
@@ -128,11 +128,11 @@ func ReadPage(ctx context.Context, trails []Trail, f *Filter, where PageRange, n
 			break // nothing is left
 		}
 		p.More, p.Next = true, Cursor{Time: p.Reached, Trail: afterAll}
-		if !back {
+		if !reverse {
 			p.Next.Time = p.Reached.Add(-1)
 		}
 	}
-	if back {
+	if reverse {
 		slices.Reverse(p.Lines)
 	}
 	return p, err

@@ -12,7 +12,7 @@ import (
 // line that does not match, and never rejects one that does.
 type prefilter []func(line []byte) bool
 
-func (p prefilter) may(line []byte) bool {
+func (p prefilter) mayMatch(line []byte) bool {
 	for _, test := range p {
 		if !test(line) {
 			return false
@@ -47,7 +47,7 @@ func (f *Filter) prefilter() prefilter {
 		p = p.need(`"`, "recording", `"`)
 	}
 	if f.Exit != nil {
-		p = append(p, f.Exit.may)
+		p = append(p, f.Exit.mayMatch)
 	}
 	if f.Seq != 0 {
 		digits := strconv.AppendUint(nil, f.Seq, 10)
@@ -119,10 +119,10 @@ func escaped(digits []byte) (rune, bool) {
 	return r, true
 }
 
-// may reports whether line may contain a selected exit code. The name is
+// mayMatch reports whether line may contain a selected exit code. The name is
 // between two unescaped quotation marks only where it is a name, or a whole
 // value, which no colon follows.
-func (e *Exit) may(line []byte) bool {
+func (e *Exit) mayMatch(line []byte) bool {
 	for rest := line; ; {
 		_, after, found := bytes.Cut(rest, []byte(`"exit_code"`))
 		if !found {

@@ -63,7 +63,7 @@ var errEnough = errors.New("enough")
 type merge struct {
 	context func() error
 	judge   judge
-	back    bool // from the last record to the first
+	reverse bool // from the last record to the first
 	stats   ReadStats
 
 	open    []*source // a heap, with the next record at the top
@@ -72,10 +72,10 @@ type merge struct {
 	files   int       // that are open
 }
 
-func newMerge(ctx context.Context, f *Filter, back bool) *merge {
+func newMerge(ctx context.Context, f *Filter, reverse bool) *merge {
 	return &merge{
 		context: func() error { return context.Cause(ctx) },
-		judge:   newJudge(f), back: back,
+		judge:   newJudge(f), reverse: reverse,
 	}
 }
 
@@ -134,7 +134,7 @@ func (m *merge) begin(trails []Trail) error {
 			return err
 		}
 		s := &source{of: m, trail: &trails[i], index: i}
-		if m.back && !s.trail.Before.IsZero() || !m.back && !s.trail.Began.IsZero() {
+		if m.reverse && !s.trail.Before.IsZero() || !m.reverse && !s.trail.Began.IsZero() {
 			if s.setTimeBounds(); s.unread {
 				m.waiting = append(m.waiting, s)
 			}
@@ -152,7 +152,7 @@ func (m *merge) begin(trails []Trail) error {
 		m.waiting = append(m.waiting, s)
 	}
 	slices.SortStableFunc(m.waiting, func(a, b *source) int {
-		if m.back {
+		if m.reverse {
 			return b.begins.Compare(a.begins)
 		}
 		return a.begins.Compare(b.begins)
@@ -193,7 +193,7 @@ func firstTime(l lines) (time.Time, error) {
 }
 
 func (m *merge) lines(p part, buffer int64) (lines, error) {
-	if m.back {
+	if m.reverse {
 		return openBackward(p)
 	}
 	return openForward(p, buffer)
@@ -205,7 +205,7 @@ func (m *merge) admit() error {
 		s := m.waiting[0]
 		if len(m.open) > 0 && !s.begins.IsZero() {
 			now := m.open[0].line.Record.Time
-			if m.back && s.begins.Before(now) || !m.back && s.begins.After(now) {
+			if m.reverse && s.begins.Before(now) || !m.reverse && s.begins.After(now) {
 				return nil
 			}
 		}
@@ -227,7 +227,7 @@ func (m *merge) Len() int      { return len(m.open) }
 func (m *merge) Swap(i, j int) { m.open[i], m.open[j] = m.open[j], m.open[i] }
 func (m *merge) Less(i, j int) bool {
 	a, b := m.open[i], m.open[j]
-	if m.back {
+	if m.reverse {
 		a, b = b, a
 	}
 	if c := a.line.Record.Time.Compare(b.line.Record.Time); c != 0 {
@@ -351,7 +351,7 @@ func (j *judge) take(l *Line, text []byte, k kind, faults *Faults) bool {
 		faults.bad(l.Place)
 		return false
 	}
-	may := j.quick.may(text)
+	may := j.quick.mayMatch(text)
 	if !may && looksWhole(text) {
 		return false
 	}

@@ -14,7 +14,7 @@ func (s *source) setTimeBounds() {
 		!f.Until.IsZero() && !t.Began.IsZero() && !t.Began.Before(f.Until)
 	s.unread = !out
 	switch {
-	case !s.of.back:
+	case !s.of.reverse:
 		s.begins = t.Began
 	case !f.Until.IsZero() && f.Until.Before(t.Before):
 		s.begins = f.Until
@@ -27,7 +27,7 @@ func (s *source) setTimeBounds() {
 func (s *source) findParts() (err error) {
 	f := s.of.judge.filter
 	s.unread = false
-	if s.parts, err = s.trail.parts(f.Since, f.Until); err == nil && s.of.back {
+	if s.parts, err = s.trail.parts(f.Since, f.Until); err == nil && s.of.reverse {
 		slices.Reverse(s.parts)
 	}
 	return err

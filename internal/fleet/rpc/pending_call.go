@@ -107,7 +107,7 @@ func (w *pendingCall) wait(ctx context.Context) ([]byte, error) {
 	for {
 		select {
 		case m := <-w.inbox:
-			if over, err := w.take(ctx, m); over || err != nil {
+			if finished, err := w.take(ctx, m); finished || err != nil {
 				return w.answer, err
 			}
 		case s := <-w.answers:
@@ -131,16 +131,16 @@ func (w *pendingCall) wait(ctx context.Context) ([]byte, error) {
 
 // cancel tells the runner that the caller has given up, and reports whether the
 // call is left to itself.
-func (w *pendingCall) cancel() (left bool) {
-	back := w.call.Given && w.at.MayReturn()
+func (w *pendingCall) cancel() (abandoned bool) {
+	mayReturn := w.call.Given && w.at.MayReturn()
 	flag := byte(0)
-	if back {
+	if mayReturn {
 		flag = 1
 	}
 	// One that is lost is sent again with each look; the runner also ends what gets
 	// no credit.
 	_ = w.g.opts.Link.Publish(w.runner.Asks(verbCancel), "", append([]byte(w.token), flag))
-	return back
+	return mayReturn
 }
 
 // look is done with each beat: it gives signs of life, and judges the runner's.
@@ -208,8 +208,8 @@ func (w *pendingCall) timedOut() error {
 }
 
 // grantCredit gives the runner credit, and says what is wanted next.
-func (w *pendingCall) grantCredit(again bool) {
-	c := credit{token: w.token, want: w.next, upto: w.next + Credits, again: again}
+func (w *pendingCall) grantCredit(resend bool) {
+	c := credit{token: w.token, want: w.next, upto: w.next + Credits, resend: resend}
 	_ = w.g.opts.Link.Publish(w.runner.Asks(verbCredit), "", c.encode()) // the next one says the same
 }
 
@@ -222,7 +222,7 @@ func (w *pendingCall) resendCredit() {
 }
 
 // take takes a message of the runner, and reports whether the call is over.
-func (w *pendingCall) take(ctx context.Context, m natsx.Message) (over bool, err error) {
+func (w *pendingCall) take(ctx context.Context, m natsx.Message) (finished bool, err error) {
 	if m.Nobody {
 		w.noListener = !w.acknowledged
 		return false, nil
@@ -265,12 +265,12 @@ func (w *pendingCall) take(ctx context.Context, m natsx.Message) (over bool, err
 		return false, nil
 	case frameEnd:
 		w.answer = append(w.answer, payload...)
-		over = true
+		finished = true
 	case frameError:
-		over, err = true, decodeError(payload, w.runner)
+		finished, err = true, decodeError(payload, w.runner)
 	}
 	w.grantCredit(false) // what is over is forgotten there
-	return over, err
+	return finished, err
 }
 
 // ask puts a question to the person at the caller's end, beside the call.

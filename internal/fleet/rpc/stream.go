@@ -68,7 +68,7 @@ func (s *stream) credit(c credit) {
 		s.sent = max(s.sent, s.first)
 	}
 	s.upto = max(s.upto, min(c.upto, s.first+Credits))
-	if c.again {
+	if c.resend {
 		s.sent = s.first
 	}
 	if s.complete && len(s.frames) == 0 {

@@ -101,13 +101,13 @@ func readFrame(data []byte) (kind byte, number uint64, payload []byte, err error
 type credit struct {
 	token      string
 	want, upto uint64
-	again      bool // frames were lost: send again from want on
+	resend     bool // frames were lost: send again from want on
 }
 
 func (c credit) encode() []byte {
 	out := binary.BigEndian.AppendUint64(append(make([]byte, 0, tokenSize+17), c.token...), c.want)
 	out = binary.BigEndian.AppendUint64(out, c.upto)
-	if c.again {
+	if c.resend {
 		return append(out, 1)
 	}
 	return append(out, 0)

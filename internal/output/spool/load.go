@@ -10,7 +10,7 @@ import (
 func (o *Output) load(from, to int64) (w window, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.gone {
+	if o.removed {
 		return w, ErrGone
 	}
 	from = max(from, 0)

@@ -31,7 +31,7 @@ type Output struct {
 	full    bool     // the file takes no more, or none can be made
 	broken  bool     // a write has failed: nothing more is written
 	done    bool
-	gone    bool // it was removed
+	removed bool // it was removed
 	changed chan struct{}
 
 	// These belong to the store, and its lock.
@@ -67,7 +67,7 @@ func (o *Output) Write(from Stream, p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.total += int64(len(p))
-	if !o.gone {
+	if !o.removed {
 		o.keep(from, p)
 	}
 	o.wake()
@@ -126,7 +126,7 @@ func (o *Output) End() {
 		o.mu.Unlock()
 		return
 	}
-	if o.path != "" && !o.gone && !o.broken {
+	if o.path != "" && !o.removed && !o.broken {
 		o.full = false // what came last goes behind the bound, and leaves the memory
 		o.writeBuffer(true)
 	}
@@ -142,7 +142,7 @@ func (o *Output) End() {
 			held += int64(len(b.mem.data))
 		}
 	}
-	onDisk, gone := o.size, o.gone
+	onDisk, gone := o.size, o.removed
 	o.mu.Unlock()
 	if !gone {
 		o.store.note(o, held, onDisk)
@@ -162,7 +162,7 @@ func (o *Output) wake() {
 func (o *Output) Changed() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.done || o.gone {
+	if o.done || o.removed {
 		return closed
 	}
 	if o.changed == nil {
@@ -209,7 +209,7 @@ func (o *Output) Spooled() tipstaff.Spooled {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.gone {
+	if o.removed {
 		return tipstaff.Spooled{}
 	}
 	return tipstaff.Spooled{ID: o.id, Whole: o.unbroken()}
@@ -220,7 +220,7 @@ func (o *Output) Spooled() tipstaff.Spooled {
 func (o *Output) Whole() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return !o.gone && o.unbroken()
+	return !o.removed && o.unbroken()
 }
 
 // unbroken reports whether the blocks and the buffer follow each other without a
@@ -239,10 +239,10 @@ func (o *Output) drop() {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.gone {
+	if o.removed {
 		return
 	}
-	o.gone, o.full = true, true
+	o.removed, o.full = true, true
 	if o.file != nil {
 		_ = o.file.Close()
 		o.file = nil

@@ -96,7 +96,7 @@ func (s *Store) Begin(id tipstaff.RequestID) *Output {
 		s.forget(old)
 	}
 	if s.closed {
-		o.gone = true
+		o.removed = true
 	} else {
 		s.outputs[id] = o
 	}

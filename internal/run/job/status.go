@@ -33,18 +33,18 @@ type Status struct {
 func (j *Job) Status() Status {
 	j.mu.Lock()
 	s := Status{ID: j.id, Line: j.line, State: Running, Background: j.background, Started: j.begun, Result: j.result}
-	over, stopped := j.endedAt, j.stopped
+	endedAt, stopped := j.endedAt, j.stopped
 	j.mu.Unlock()
 	if out, kept := j.Output(); kept {
 		s.Bytes = out.Size()
 	}
-	if over.IsZero() {
+	if endedAt.IsZero() {
 		if !s.Started.IsZero() {
 			s.Age = time.Since(s.Started)
 		}
 		return s
 	}
-	s.Age = over.Sub(s.Started)
+	s.Age = endedAt.Sub(s.Started)
 	s.State = Exited
 	switch {
 	case s.Result.Cause == tipstaff.TimedOut:

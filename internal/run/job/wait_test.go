@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"testing"
 	"time"
+
 	"tipstaff/internal/output/spool"
 )
 
