@@ -97,10 +97,10 @@ func TestADirectoryThatCannotBeWrittenIsLeftAsItIs(t *testing.T) {
 		t.Skip("root writes everywhere")
 	}
 	path := fileWith(t, "old")
-	if err := os.Chmod(filepath.Dir(path), 0o500); err != nil { //nolint:gosec // a directory
+	if err := os.Chmod(filepath.Dir(path), 0o500); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(path), 0o700) }) //nolint:gosec // a directory
+	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(path), 0o700) })
 	var failed *Error
 	if err := Replace(path, strings.NewReader("new"), Options{Mode: 0o600}); !errors.As(err, &failed) || failed.Step != Make || !errors.Is(err, fs.ErrPermission) {
 		t.Error(err)

@@ -30,7 +30,7 @@ func peer(conn *net.UnixConn) (int, error) {
 // refused.
 const deepest = 256
 
-// noCommand returns an error for a process that this or another tipstaff has
+// NoCommand returns an error for a process that this or another tipstaff has
 // started. Servers are subreapers, so all their descendants stay below them in
 // the process tree, even if the processes between end.
 func NoCommand(pid int) error {

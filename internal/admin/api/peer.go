@@ -20,5 +20,5 @@ func Peer(conn *net.UnixConn) (tipstaff.Person, error) {
 	if uid != os.Geteuid() && uid != 0 {
 		return tipstaff.Person{}, fmt.Errorf("user %d", uid)
 	}
-	return personOf(uint32(uid)), nil //nolint:gosec // a user id fits
+	return personOf(uint32(uid)), nil
 }

@@ -52,7 +52,7 @@ func Bash(t testing.TB, text, stdin string) (Answer, string) {
 
 // Code is the exit code that a shell gives to a program that has ended.
 func Code(state *os.ProcessState) int {
-	if ws := state.Sys().(syscall.WaitStatus); ws.Signaled() {
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int(ws.Signal())
 	}
 	return state.ExitCode()
