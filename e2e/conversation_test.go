@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,18 +25,21 @@ import (
 //	serve [NAME=VALUE…]   starts a server over stdio, with the usual settings of the
 //	                      tests and these, and ends the one before. Its workspace is
 //	                      $WORK, where the files of the script are, its state
-//	                      directory $TIPSTAFF_STATE_DIR.
+//	                      directory $TIPSTAFF_STATE_DIR; no command can change what
+//	                      is in $OUTSIDE
 //	stop                  closes the connection and waits for the end of the server
 //	[!] call TOOL ARG…    calls a tool; stdout is the answer. The answer must be no
-//	                      error, and a command must have exit code 0; with ! the
-//	                      answer must be an error.
+//	                      error, and a command that has ended by itself must have
+//	                      exit code 0; with ! the answer must be an error
 //	exits CODE call …     calls a tool; the answer must be no error, and the command's
 //	                      exit code this one
 //	session NAME ARG…     opens a terminal session and puts its id into $NAME
 //	background TOOL ARG…  calls a tool and does not wait for the answer
 //	[!] finish            waits for the oldest of these answers and treats it as call does
 //	until TEXT TOOL ARG…  calls a tool again and again until the answer says TEXT
-//	tools                 prints the names of the tools, one on each line
+//	tools [TOOL]          prints the names of the tools, one on each line, or the
+//	                      description of one
+//	instructions          prints what the server tells its client in the beginning
 //
 //	answer JSON           the last answer has these fields with these values; a field
 //	                      that is missing counts as "", 0, false, null or []
@@ -44,8 +48,8 @@ import (
 //	[!] says TEXT…        stdout contains all of these texts, with ! none of them
 //	size LEAST MOST       stdout has at least and at most so many bytes
 //
-//	[!] record REGEXP     a line of the audit trail matches, now
-//	await REGEXP          a line of the audit trail matches, soon
+//	[!] record REGEXP…    a line of the audit trail matches all of these, now
+//	await REGEXP…         a line of the audit trail matches all of these, soon
 //	events                prints the names of the trail's events, one on each line
 //
 // ARG is a JSON object with arguments, NAME=TEXT, NAME=@FILE, or NAME:=JSON, which
@@ -67,21 +71,22 @@ func conversing() map[string]func(ts *testscript.TestScript, neg bool, args []st
 		least, most int // arguments
 		negated     bool
 	}{
-		"serve":      {(*conversation).serve, 0, 99, false},
-		"stop":       {(*conversation).stop, 0, 0, false},
-		"call":       {(*conversation).call, 1, 99, true},
-		"session":    {(*conversation).session, 1, 99, false},
-		"background": {(*conversation).background, 1, 99, false},
-		"finish":     {(*conversation).finish, 0, 0, true},
-		"until":      {(*conversation).until, 2, 99, false},
-		"tools":      {(*conversation).tools, 0, 0, false},
-		"answer":     {(*conversation).answer, 1, 1, false},
-		"field":      {(*conversation).field, 1, 2, false},
-		"says":       {(*conversation).says, 1, 99, true},
-		"size":       {(*conversation).size, 2, 2, false},
-		"record":     {(*conversation).record, 1, 1, true},
-		"await":      {(*conversation).await, 1, 1, false},
-		"events":     {(*conversation).events, 0, 0, false},
+		"serve":        {(*conversation).serve, 0, 99, false},
+		"stop":         {(*conversation).stop, 0, 0, false},
+		"call":         {(*conversation).call, 1, 99, true},
+		"session":      {(*conversation).session, 1, 99, false},
+		"background":   {(*conversation).background, 1, 99, false},
+		"finish":       {(*conversation).finish, 0, 0, true},
+		"until":        {(*conversation).until, 2, 99, false},
+		"tools":        {(*conversation).tools, 0, 1, false},
+		"instructions": {(*conversation).instructions, 0, 0, false},
+		"answer":       {(*conversation).answer, 1, 1, false},
+		"field":        {(*conversation).field, 1, 2, false},
+		"says":         {(*conversation).says, 1, 99, true},
+		"size":         {(*conversation).size, 2, 2, false},
+		"record":       {(*conversation).record, 1, 99, true},
+		"await":        {(*conversation).await, 1, 99, false},
+		"events":       {(*conversation).events, 0, 0, false},
 	} {
 		commands[name] = func(ts *testscript.TestScript, neg bool, args []string) {
 			c := conversationOf(ts)
@@ -173,12 +178,20 @@ func (c *conversation) until(_ bool, args []string) {
 	c.take(r)
 }
 
-func (c *conversation) tools(bool, []string) {
+func (c *conversation) tools(_ bool, args []string) {
 	list, err := c.server.Session.ListTools(c.t.Context(), nil)
 	c.ts.Check(err)
 	for _, tool := range list.Tools {
-		fmt.Fprintln(c.ts.Stdout(), tool.Name)
+		if len(args) == 0 {
+			fmt.Fprintln(c.ts.Stdout(), tool.Name)
+		} else if tool.Name == args[0] {
+			fmt.Fprint(c.ts.Stdout(), tool.Description)
+		}
 	}
+}
+
+func (c *conversation) instructions(bool, []string) {
+	fmt.Fprint(c.ts.Stdout(), c.server.Session.InitializeResult().Instructions)
 }
 
 // take makes an answer the last one.
@@ -196,7 +209,7 @@ func (c *conversation) take(r kit.Reply) {
 }
 
 // judge fails the script unless the last answer is an error or, if none is
-// wanted, that of a command that has ended with the exit code or runs on.
+// wanted, that of a command that has ended with the exit code, was stopped, or runs on.
 func (c *conversation) judge(isError bool, exitCode int) {
 	if c.reply.IsError != isError {
 		c.ts.Fatalf("isError is %v", c.reply.IsError)
@@ -207,7 +220,7 @@ func (c *conversation) judge(isError bool, exitCode int) {
 		if c.body["success"] != false || empty(c.body["error"]) || empty(c.body["message"]) {
 			c.ts.Fatalf("the error is not whole")
 		}
-	case isError:
+	case isError, c.body["state"] == "stopped":
 	case c.body == nil:
 		c.ts.Fatalf("the answer has no fields")
 	case familyB && c.body["success"] != (exitCode == 0):
@@ -321,29 +334,30 @@ func (c *conversation) size(_ bool, args []string) {
 	}
 }
 
-func (c *conversation) record(neg bool, args []string) {
-	if c.recorded(args[0]) == neg {
-		c.ts.Fatalf("a record that matches: %v", neg)
+func (c *conversation) record(neg bool, patterns []string) {
+	if c.recorded(patterns) == neg {
+		c.ts.Fatalf("a record that matches: %v\n%s", !neg, strings.Join(c.trail(), ""))
 	}
 }
 
-func (c *conversation) await(_ bool, args []string) {
-	kit.Eventually(c.t, "a record like "+args[0], func() bool { return c.recorded(args[0]) }, c.server.Stderr.String)
+func (c *conversation) await(_ bool, patterns []string) {
+	kit.Eventually(c.t, fmt.Sprintf("a record like %q", patterns), func() bool { return c.recorded(patterns) }, c.server.Stderr.String)
 }
 
-// recorded reports whether a line of the trail matches.
-func (c *conversation) recorded(pattern string) bool {
-	re, err := regexp.Compile(pattern)
-	c.ts.Check(err)
+// recorded reports whether a line of the trail matches all of the patterns.
+func (c *conversation) recorded(patterns []string) bool {
+	return slices.ContainsFunc(c.trail(), func(line string) bool {
+		return !slices.ContainsFunc(patterns, func(p string) bool { return !regexp.MustCompile(p).MatchString(line) })
+	})
+}
+
+// trail returns the lines of the audit trail.
+func (c *conversation) trail() (lines []string) {
 	files, _ := filepath.Glob(filepath.Join(c.server.State, "audit", "*", "*.jsonl"))
 	for _, file := range files {
-		for line := range strings.Lines(c.ts.ReadFile(file)) {
-			if re.MatchString(strings.TrimSuffix(line, "\n")) {
-				return true
-			}
-		}
+		lines = slices.AppendSeq(lines, strings.Lines(c.ts.ReadFile(file)))
 	}
-	return false
+	return lines
 }
 
 func (c *conversation) events(bool, []string) {

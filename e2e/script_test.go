@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -31,7 +32,7 @@ func TestScripts(t *testing.T) {
 // the row.
 func TestContract(t *testing.T) {
 	runScripts(t, filepath.Join("testdata", "contract"), func(env *testscript.Env) error {
-		outside := env.T().(subtest).TempDir() // the workspace has the files of the script alone
+		outside := env.Getenv("OUTSIDE") // the workspace has the files of the script alone
 		env.Setenv("HOME", outside)
 		env.Setenv("TIPSTAFF_STATE_DIR", filepath.Join(outside, "state"))
 		return nil
@@ -62,11 +63,25 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
 				return err
 			}
 			env.Setenv("PATH", bin+":"+tools+":/usr/local/bin:/usr/bin:/bin")
+			env.Setenv("OUTSIDE", env.T().(subtest).TempDir())
 			env.Values[conversationKey{}] = &conversation{t: env.T().(subtest).T}
 			return setup(env)
 		},
-		Cmds: commands,
+		Condition: condition,
+		Cmds:      commands,
 	})
+}
+
+// condition reports whether long tests run ([long]; see testcmdtest.Long), and
+// whether the server has the race detector ([race]).
+func condition(name string) (bool, error) {
+	switch name {
+	case "long":
+		return testcmdtest.All(), nil
+	case "race":
+		return kit.RaceEnabled, nil
+	}
+	return false, fmt.Errorf("there is no condition %s", name)
 }
 
 // subtest gives scripts their *testing.T, which testscript.Run hides.
