@@ -27,7 +27,8 @@ import (
 //	                      $WORK, where the files of the script are, its state
 //	                      directory $TIPSTAFF_STATE_DIR; no command can change what
 //	                      is in $OUTSIDE
-//	stop                  closes the connection and waits for the end of the server
+//	disconnect            closes the connection and waits for the end of the server
+//	                      (stop is the end of the script in testscript)
 //	[!] call TOOL ARG…    calls a tool; stdout is the answer. The answer must be no
 //	                      error, and a command that has ended by itself must have
 //	                      exit code 0; with ! the answer must be an error
@@ -72,7 +73,7 @@ func conversing() map[string]func(ts *testscript.TestScript, neg bool, args []st
 		negated     bool
 	}{
 		"serve":        {(*conversation).serve, 0, 99, false},
-		"stop":         {(*conversation).stop, 0, 0, false},
+		"disconnect":   {(*conversation).disconnect, 0, 0, false},
 		"call":         {(*conversation).call, 1, 99, true},
 		"session":      {(*conversation).session, 1, 99, false},
 		"background":   {(*conversation).background, 1, 99, false},
@@ -113,7 +114,7 @@ type conversationKey struct{}
 
 func (c *conversation) serve(_ bool, settings []string) {
 	if c.server != nil {
-		c.stop(false, nil)
+		c.disconnect(false, nil)
 	}
 	state := c.ts.Getenv("TIPSTAFF_STATE_DIR")
 	s := prepare(c.t, setup{env: append([]string{"TIPSTAFF_STATE_DIR=" + state}, settings...)})
@@ -123,7 +124,7 @@ func (c *conversation) serve(_ bool, settings []string) {
 	c.server = s
 }
 
-func (c *conversation) stop(bool, []string) { _ = c.server.Session.Close() } // the cleanup of Connect judges it
+func (c *conversation) disconnect(bool, []string) { _ = c.server.Session.Close() } // the cleanup of Connect judges it
 
 func (c *conversation) call(neg bool, args []string) {
 	c.take(c.server.Call(args[0], c.arguments(args[1:])))
