@@ -1,7 +1,9 @@
 // Package e2e drives the built binary as its users do: agents over real
-// standard input and output (rows_*_test.go, one test for each row of the
-// contract), people on the command line (testdata/*.txtar, scripts that a user
-// can read), and the official TypeScript clients (ts/).
+// standard input and output (testdata/contract/*.txtar, a script for each row of
+// the contract; rows_*_test.go has what no script can do: several clients, clocks and
+// processes), people on the command line (testdata/*.txtar), and the official
+// TypeScript clients (ts/). Users can read the scripts; conversation in
+// conversation_test.go says which commands they have.
 //
 // What goes wrong around one server, and must hold up nothing, is in faults*_test.go:
 //

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net"
@@ -332,125 +331,6 @@ func TestACommandIDIsWorthNothingToOthers(t *testing.T) {
 		if who, _ := r["who"].(map[string]any); r["event"] == "command.input" && who["principal"] != "token:alice" {
 			t.Errorf("a record of input that was not given: %v", r)
 		}
-	}
-}
-
-func TestBadArgumentsAboutCommandsTeach(t *testing.T) {
-	t.Parallel()
-	s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep,cat")})
-	b := background(s, "execute_command", kit.Args{"command": "cat"})
-	for _, c := range []struct {
-		tool string
-		args kit.Args
-		want []string
-	}{
-		{"execute_command", kit.Args{"command": "cat", "yield_time_ms": 249}, []string{"yield_time_ms", "250 to 60000"}},
-		{"execute_command", kit.Args{"command": "cat", "yield_time_ms": 60_001}, []string{"250 to 60000"}},
-		{"execute_command", kit.Args{"command": "cat", "background": "yes"}, []string{"background", "true or false"}},
-		{"execute_command", kit.Args{"command": "cat", "background": true, "timeout_ms": 90_000_000}, []string{"86400000"}},
-		{"execute_command", kit.Args{"command": "cat", "tty": kit.Args{"rows": 24}}, []string{"tty", "cols"}},
-		{"execute_command", kit.Args{"command": "cat", "tty": kit.Args{"rows": 24, "cols": 80, "depth": 1}}, []string{"depth"}},
-		{"execute_command", kit.Args{"command": "cat", "tty": kit.Args{"rows": 100_000, "cols": 80}}, []string{"1 to 200"}},
-		{"read_output", kit.Args{}, []string{"command_id", "required"}},
-		{"read_output", kit.Args{"command_id": b.CommandID, "grep": "("}, []string{"grep", "RE2"}},
-		{"read_output", kit.Args{"command_id": b.CommandID, "wait_ms": 10, "until": "match"}, []string{"match"}},
-		{"read_output", kit.Args{"command_id": b.CommandID, "until": "exit"}, []string{"wait_ms"}},
-		{"read_output", kit.Args{"command_id": b.CommandID, "wait_ms": 10, "until": "forever"}, []string{"exit or output or match or port"}},
-		{"read_output", kit.Args{"command_id": b.CommandID, "wait_ms": 10, "port": 70_000}, []string{"65535"}},
-		{"read_output", kit.Args{"command_id": b.CommandID, "tail": 3, "offset": 0}, []string{"tail"}},
-		{"read_output", kit.Args{"command_id": b.CommandID, "offset": -1}, []string{"offset"}},
-		{"write_input", kit.Args{"command_id": b.CommandID}, []string{"input, keys, close or resize"}},
-		{"write_input", kit.Args{"command_id": b.CommandID, "keys": []string{"enter"}}, []string{"terminal"}},
-		{"write_input", kit.Args{"command_id": b.CommandID, "resize": kit.Args{"rows": 10, "cols": 10}}, []string{"terminal", "tty: true"}},
-		{"stop_command", kit.Args{"command_id": b.CommandID, "signal": "SIGSTOP"}, []string{"SIGTERM"}},
-		{"stop_command", kit.Args{"command_id": strings.Repeat("x", 5000)}, []string{"COMMAND_NOT_FOUND"}},
-	} {
-		s.Call(c.tool, c.args).Refused(c.want...)
-	}
-	if w := about(s, "read_output", b.CommandID, nil); w.State != "running" {
-		t.Errorf("after all that: %+v", w)
-	}
-}
-
-func TestOnlySoManyCommandsRunInTheBackground(t *testing.T) {
-	testcmdtest.Long(t)
-	t.Parallel()
-	t.Run("a session", func(t *testing.T) {
-		s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ENABLE_TERMINAL_ACCESS=true")})
-		id := s.NewSession()
-		for range 8 {
-			if r := s.InSession(id, "sleep", []string{"60"}, kit.Args{"background": true}); r.IsError {
-				t.Fatal(r.Text)
-			}
-		}
-		s.InSession(id, "sleep", []string{"60"}, kit.Args{"background": true}).Code("TOO_MANY_COMMANDS", "stop_command")
-		if r := s.InSession(id, "echo", []string{"in the foreground"}); r.IsError {
-			t.Error(r.Text)
-		}
-		if r := s.InSession(s.NewSession(), "sleep", []string{"60"}, kit.Args{"background": true}); r.IsError {
-			t.Error(r.Text)
-		}
-	})
-	t.Run("the server, by the setting", func(t *testing.T) {
-		s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sleep", "TERMINAL_MAX_JOBS=2")})
-		background(s, "execute_command", kit.Args{"command": "sleep 60"})
-		b := background(s, "execute_command", kit.Args{"command": "sleep 60"})
-		s.Command("sleep 60", kit.Args{"background": true}).Refused("TOO_MANY_COMMANDS")
-		stop(s, b.CommandID, nil)
-		background(s, "execute_command", kit.Args{"command": "sleep 60"})
-	})
-	t.Run("none", func(t *testing.T) {
-		s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sleep", "TERMINAL_MAX_JOBS=0")})
-		s.Command("sleep 60", kit.Args{"background": true}).Refused("background")
-	})
-	t.Run("the policy's", func(t *testing.T) {
-		s := setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=")}
-		srv := start(t, s.withPolicy(t, `version: 1
-limits: {background: 2, background_time: 1h}
-commands:
-  sleep: {allow: [{rule: "60"}, {rule: "61", background: deny}]}
-  cat: {allow: ["*"], background: deny, tty: deny}
-`))
-		background(srv, "execute_command", kit.Args{"command": "sleep 60"})
-		background(srv, "execute_command", kit.Args{"command": "sleep 60", "timeout_ms": 3_600_000})
-		srv.Command("sleep 60", kit.Args{"background": true}).Refused("TOO_MANY_COMMANDS", "no more than 2")
-		srv.Command("sleep 60", kit.Args{"background": true, "timeout_ms": 3_600_001}).Refused("3600000")
-		srv.Command("sleep 61", kit.Args{"background": true}).Refused("background, which is denied for sleep 61")
-		srv.Command("cat", kit.Args{"yield_time_ms": 1000}).Refused("background, which is denied")
-		srv.Command("cat", kit.Args{"tty": true}).Refused("terminal, which is denied")
-		srv.Command("cat").Ran()
-	})
-}
-
-// TestTheRecordTellsOfCommandsThatLast: the intent with its manner, what was typed
-// with its secrets hidden, who stopped it, and the outcome although nobody reads it.
-func TestTheRecordTellsOfCommandsThatLast(t *testing.T) {
-	t.Parallel()
-	s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=cat,sleep")})
-	b := background(s, "execute_command", kit.Args{"command": "cat"})
-	const secret = "export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n"
-	about(s, "write_input", b.CommandID, kit.Args{"input": secret})
-	stop(s, b.CommandID, kit.Args{"signal": "SIGKILL"})
-	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))
-	seen := map[string]map[string]any{}
-	for _, r := range s.Records() {
-		if trace, _ := r["trace"].(map[string]any); trace["command_id"] == b.CommandID {
-			seen[fmt.Sprint(r["event"])] = r
-		}
-	}
-	what := func(event string) map[string]any { w, _ := seen[event]["what"].(map[string]any); return w }
-	if what("command.start")["background"] != true {
-		t.Errorf("the intent is %v", seen["command.start"])
-	}
-	in := what("command.input")
-	if in["tool"] != "write_input" || in["input_sha256"] != sum || strings.Contains(fmt.Sprint(in["input"]), "wJalr") || !strings.Contains(fmt.Sprint(in["input"]), "redacted") {
-		t.Errorf("the input is %v", in)
-	}
-	if stop := what("command.stopped"); stop["tool"] != "stop_command" || stop["signal"] != "SIGKILL" {
-		t.Errorf("the stop is %v", seen["command.stopped"])
-	}
-	if result, _ := seen["command.end"]["result"].(map[string]any); result["cause"] != "stopped" {
-		t.Errorf("the outcome is %v", seen["command.end"])
 	}
 }
 

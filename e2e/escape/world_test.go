@@ -44,8 +44,8 @@ import (
 // Elsewhere: E54 in TestT3ACallAlwaysComesBack, E56 in
 // TestT5MemoryStaysBoundedWhateverACommandPrints, E59 in TestEveryErrnoOfAStart-
 // ComesBack (internal/proc) and TestAForkBombTakesNothingFromTheServer, E60 in
-// TestStress (internal/proc), E64 in TestB11TheEnvironmentCarriesNoSecretsAndNo-
-// Injections, E69 in internal/testing/bench.
+// TestStress (internal/proc), E64 in testdata/contract/B11-environment.txtar of
+// e2e, E69 in internal/testing/bench.
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
