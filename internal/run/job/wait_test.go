@@ -40,7 +40,7 @@ func TestAWaitEndsWithWhatItWaitsFor(t *testing.T) {
 		{"a port, and it ends", Until{Port: 80}, func(c *command) { c.end(0) }, false, lastLook},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			bubble(t, Options{}, func(t *testing.T, w *world) {
+			bubble(t, Options{}, func(t *testing.T, w *fixture) {
 				j, cmd := w.mustStart(me("a"), "")
 				go func() {
 					time.Sleep(10 * time.Minute)
@@ -66,7 +66,7 @@ func TestAWaitThatTheEndEndsKnowsHowItEnded(t *testing.T) {
 		"a line": {Match: regexp.MustCompile("ready")},
 	} {
 		t.Run(what, func(t *testing.T) {
-			bubble(t, Options{}, func(t *testing.T, w *world) {
+			bubble(t, Options{}, func(t *testing.T, w *fixture) {
 				j, cmd := w.mustStart(me("a"), "")
 				go func() {
 					cmd.out.End()
@@ -85,7 +85,7 @@ func TestAWaitThatTheEndEndsKnowsHowItEnded(t *testing.T) {
 }
 
 func TestAWaitForAPortLooksFourTimesASecond(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		j, c := w.mustStart(me("a"), "")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -99,7 +99,7 @@ func TestAWaitForAPortLooksFourTimesASecond(t *testing.T) {
 }
 
 func TestALineInAFloodIsFound(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		j, c := w.mustStart(me("a"), "")
 		go func() {
 			for i := range 2000 {
