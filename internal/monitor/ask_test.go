@@ -13,6 +13,7 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/approval"
+	"tipstaff/internal/policy/approval/approvaltest"
 	"tipstaff/internal/run"
 )
 
@@ -114,39 +115,40 @@ func TestNobodyIsAskedWithoutARecord(t *testing.T) {
 	}
 }
 
-func TestAnApprovalOfTheHostCountsOnceForTheSameCommandAlone(t *testing.T) {
+// requester asks a monitor.
+type requester struct{ *Monitor }
+
+func (r requester) Request(ctx context.Context, principal, command string, person approval.Ask) (tipstaff.Code, string) {
+	req := ask("echo", "push", command)
+	req.Origin.Principal = principal
+	_, err := r.Execute(ctx, req, run.Live{Asker: run.Asker{Ask: person}})
+	return approvaltest.Refusal(err)
+}
+
+func TestAMonitorKeepsThePromisesOfApprovals(t *testing.T) {
+	approvaltest.Suite(t, func(_ *testing.T, s *approval.Store) approvaltest.Requester {
+		m, _ := newAskingMonitor(&journal{}, false)
+		m.Approver = s
+		return requester{m}
+	})
+}
+
+func TestAnApprovalOfTheHostIsOnTheRecord(t *testing.T) {
 	j := &journal{}
 	m, store := newAskingMonitor(j, true)
-	run := func(argv ...string) tipstaff.Code {
-		if _, err := m.Execute(t.Context(), ask(argv...), run.Live{}); err != nil {
-			return tipstaff.AsError(err).Code
-		}
-		return ""
-	}
-	if code := run("echo", "push"); code != tipstaff.ApprovalRequired {
-		t.Fatal(code)
-	}
+	_, err := m.Execute(t.Context(), ask("echo", "push"), run.Live{})
 	open := store.List()
-	if len(open) != 1 {
-		t.Fatalf("%d questions are open", len(open))
-	}
-	if code := run("echo", "push"); code != tipstaff.ApprovalRequired || len(store.List()) != 1 {
-		t.Errorf("the same call again: %s, %d questions", code, len(store.List()))
+	if tipstaff.AsError(err).Code != tipstaff.ApprovalRequired || len(open) != 1 {
+		t.Fatalf("%v, %d questions are open", err, len(open))
 	}
 	if _, err := store.Answer(open[0].Handle, policy.Answer{Choice: policy.Once, By: "root", How: policy.ByHost}); err != nil {
 		t.Fatal(err)
 	}
-	if code := run("echo", "push", "--force"); code != tipstaff.ApprovalRequired {
-		t.Errorf("another command: %q", code)
-	}
-	if code := run("echo", "push"); code != "" {
-		t.Errorf("the command: %q", code)
+	if _, err := m.Execute(t.Context(), ask("echo", "push"), run.Live{}); err != nil {
+		t.Fatal(err)
 	}
 	if a := j.last.Decision.Approval; a == nil || a.By != "root" || a.How != "host" || a.Handle != open[0].Handle {
 		t.Errorf("recorded as %+v", a)
-	}
-	if code := run("echo", "push"); code != tipstaff.ApprovalRequired {
-		t.Errorf("the command a second time: %q", code)
 	}
 }
 

@@ -49,16 +49,16 @@ func (j *journal) Run(_ context.Context, g *policy.Grant, live run.Live) (tipsta
 	return tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 3, Duration: time.Second}, nil
 }
 
-// world is a machine with one program and one directory.
-type world struct{}
+// machine is a machine with one program and one directory.
+type machine struct{}
 
-func (world) Lookup(name string) (policy.Program, error) {
+func (machine) Lookup(name string) (policy.Program, error) {
 	return policy.Program{Path: "/bin/" + name, File: policy.FileID{Dev: 1, Ino: 1}}, nil
 }
-func (w world) File(path string, _ policy.Directory) (policy.Program, error) { return w.Lookup(path) }
-func (world) Directory(string) (policy.Directory, error)                     { return dir{}, nil }
-func (world) Roots() ([]string, error)                                       { return nil, nil }
-func (world) Allowlist(tipstaff.Family) policy.Allowlist {
+func (w machine) File(path string, _ policy.Directory) (policy.Program, error) { return w.Lookup(path) }
+func (machine) Directory(string) (policy.Directory, error)                     { return dir{}, nil }
+func (machine) Roots() ([]string, error)                                       { return nil, nil }
+func (machine) Allowlist(tipstaff.Family) policy.Allowlist {
 	return policy.ParseAllowlist("echo", "ALLOWED_COMMANDS")
 }
 
@@ -74,7 +74,7 @@ func newMonitor(j *journal) *Monitor {
 			Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
 			Environment: policy.NewEnvironment(nil, "/bin"),
 		}),
-		World: world{}, Trail: j, Runner: j, Log: slog.New(slog.DiscardHandler),
+		World: machine{}, Trail: j, Runner: j, Log: slog.New(slog.DiscardHandler),
 	}
 }
 

@@ -46,7 +46,7 @@ type parseCase struct {
 
 // world returns the machine of a case, built as the corpus's own runner builds
 // it.
-func (c *parseCase) world(t *testing.T) *world {
+func (c *parseCase) world(t *testing.T) *fakeWorld {
 	w := allowing()
 	w.files = map[string]string{}
 	for name := range c.Setup.Files {

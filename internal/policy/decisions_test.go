@@ -89,7 +89,7 @@ func decisions(t *testing.T, name string) int {
 
 // decideLine decides one command for the caller of who, which is - or
 // agent=…,task=…, in which \s is a blank.
-func decideLine(t *testing.T, p *policy.Policy, w *world, who, command string) (effect, rule string) {
+func decideLine(t *testing.T, p *policy.Policy, w *fakeWorld, who, command string) (effect, rule string) {
 	t.Helper()
 	d := decisionOf(t, p, w, who, command)
 	f := d.Deciding()
@@ -100,7 +100,7 @@ func decideLine(t *testing.T, p *policy.Policy, w *world, who, command string) (
 	return d.Effect.String(), strings.TrimPrefix(f.Rule, "policy/") + "@" + at
 }
 
-func decisionOf(t *testing.T, p *policy.Policy, w *world, who, command string) policy.Decision {
+func decisionOf(t *testing.T, p *policy.Policy, w *fakeWorld, who, command string) policy.Decision {
 	t.Helper()
 	req := tipstaff.Request{Family: tipstaff.Execute}
 	if who != "-" {

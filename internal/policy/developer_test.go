@@ -83,7 +83,7 @@ func TestDevelopersAreNotStopped(t *testing.T) {
 }
 
 // unlisted is a world without any allowlist.
-func unlisted() *world {
+func unlisted() *fakeWorld {
 	w := allowing()
 	for f, l := range w.allowed {
 		l.Absent = true

@@ -127,7 +127,7 @@ func TestACommandWithATerminalIsTold(t *testing.T) {
 	all.allowed[tipstaff.Execute] = policy.ParseAllowlist("*", "ALLOWED_COMMANDS")
 	for _, c := range []struct {
 		says    string
-		world   *world
+		world   *fakeWorld
 		env     []string
 		term    string
 		editors bool // are kept from starting

@@ -11,15 +11,15 @@ import (
 )
 
 // decisions are one of each effect, and the worlds that count their directories.
-func narrowed(t testing.TB) map[policy.Effect]func() (policy.Decision, *world) {
+func narrowed(t testing.TB) map[policy.Effect]func() (policy.Decision, *fakeWorld) {
 	t.Helper()
-	by := func(p *policy.Policy, program string) func() (policy.Decision, *world) {
-		return func() (policy.Decision, *world) {
+	by := func(p *policy.Policy, program string) func() (policy.Decision, *fakeWorld) {
+		return func() (policy.Decision, *fakeWorld) {
 			w := allowing("npm")
 			return p.Decide(terminal(program), w), w
 		}
 	}
-	return map[policy.Effect]func() (policy.Decision, *world){
+	return map[policy.Effect]func() (policy.Decision, *fakeWorld){
 		policy.Allow: by(policy.New(server()), "npm"),
 		policy.Ask:   by(policy.NewAsking(server()), "npm"),
 		policy.Deny:  by(policy.New(server()), "rm"),

@@ -79,7 +79,7 @@ func operator(t *testing.T, name string) {
 }
 
 // onFeature is a world without allowlists, on a feature branch.
-func onFeature() *world {
+func onFeature() *fakeWorld {
 	w := unlisted()
 	w.git = onBranch("feature/login")
 	return w

@@ -33,7 +33,7 @@ func underPresets(t testing.TB, presets, programs []string) *policy.Policy {
 }
 
 // unset takes the family's allowlists away: the policy alone decides.
-func (w *world) unset() *world {
+func (w *fakeWorld) unset() *fakeWorld {
 	for f, l := range w.allowed {
 		l.Absent = true
 		w.allowed[f] = l

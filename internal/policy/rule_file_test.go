@@ -15,7 +15,7 @@ import (
 
 // Canonical of the world: links are as links says, and everything else leads
 // where it is written.
-func (w *world) Canonical(name string, dir policy.Directory) (string, error) {
+func (w *fakeWorld) Canonical(name string, dir policy.Directory) (string, error) {
 	if !path.IsAbs(name) {
 		if dir == nil {
 			return "", policy.ErrNotFound

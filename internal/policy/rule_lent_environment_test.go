@@ -21,7 +21,7 @@ commands:
   timeout: {allow: ["*"]}
 `
 
-func lendingPolicy(t *testing.T) (*policy.Policy, *world) {
+func lendingPolicy(t *testing.T) (*policy.Policy, *fakeWorld) {
 	t.Helper()
 	file, err := language.Load([]byte(lending), "policy.yaml", fileOptions(nil))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // withFiles is a world with some objects in /work/src, and programs.
-func withFiles() *world {
+func withFiles() *fakeWorld {
 	w := allowing("rm", "git", "find")
 	w.files = map[string]string{"/work/a.o": "", "/work/b.o": "", "/work/run.sh": ""}
 	for i := range 7 {

@@ -136,7 +136,7 @@ func TestTheRulesOfEveryRequestHoldForAScript(t *testing.T) {
 }
 
 // loose is a world without a sandbox.
-type loose struct{ *world }
+type loose struct{ *fakeWorld }
 
 func (loose) Unconfined() bool { return true }
 
@@ -152,7 +152,7 @@ func TestScriptsRunOnlyInASandbox(t *testing.T) {
 
 // remembers is a world whose sessions have shells.
 type remembers struct {
-	*world
+	*fakeWorld
 	before scan.ShellState
 }
 
@@ -252,7 +252,7 @@ commands:
 `
 
 // asWorld is a world in which the policy file alone decides.
-func asWorld() *world {
+func asWorld() *fakeWorld {
 	w := allowing()
 	w.allowed = map[tipstaff.Family]policy.Allowlist{tipstaff.Execute: {Absent: true}}
 	w.roots = []string{"/work"}
@@ -297,7 +297,7 @@ func TestPathsOfRedirectionsAreThoseOfTheCommandsRule(t *testing.T) {
 }
 
 // covering is a world in which session sandboxes have a /tmp of their own.
-type covering struct{ *world }
+type covering struct{ *fakeWorld }
 
 func (covering) Covered(path string) bool { return strings.HasPrefix(path, "/tmp/") }
 

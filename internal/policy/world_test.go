@@ -15,9 +15,9 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// world is a machine in a few lines. Every bare name is a program in /usr/bin
+// fakeWorld is a policy.World of a few lines. Every bare name is a program in /usr/bin
 // unless it is missing; other files are what files says they are.
-type world struct {
+type fakeWorld struct {
 	missing     []string          // names that Lookup does not find
 	unrunnable  []string          // names and paths that cannot be executed
 	files       map[string]string // path → the bare name that it is the same file as, or "" for a file of its own
@@ -36,15 +36,15 @@ type world struct {
 
 // allowing is a world where both families may run these programs, and where
 // /work, the server's own directory, and /work/src exist.
-func allowing(names ...string) *world {
+func allowing(names ...string) *fakeWorld {
 	l := policy.Allowlist{Names: names, Source: "ALLOWED_COMMANDS"}
-	return &world{
+	return &fakeWorld{
 		directories: []string{"/work", "/work/src"},
 		allowed:     map[tipstaff.Family]policy.Allowlist{tipstaff.Execute: l, tipstaff.Terminal: l},
 	}
 }
 
-func (w *world) Lookup(name string) (policy.Program, error) {
+func (w *fakeWorld) Lookup(name string) (policy.Program, error) {
 	switch {
 	case slices.Contains(w.unrunnable, name):
 		return policy.Program{}, policy.ErrNotExecutable
@@ -54,7 +54,7 @@ func (w *world) Lookup(name string) (policy.Program, error) {
 	return policy.Program{Path: "/usr/bin/" + name, File: fileOf(name)}, nil
 }
 
-func (w *world) File(name string, dir policy.Directory) (policy.Program, error) {
+func (w *fakeWorld) File(name string, dir policy.Directory) (policy.Program, error) {
 	full := name
 	if !path.IsAbs(name) && dir != nil {
 		full = path.Join(dir.Path(), name)
@@ -81,7 +81,7 @@ func fileOf(name string) policy.FileID {
 	return policy.FileID{Dev: 1, Ino: h.Sum64()}
 }
 
-func (w *world) Directory(name string) (policy.Directory, error) {
+func (w *fakeWorld) Directory(name string) (policy.Directory, error) {
 	full := path.Join("/work", name)
 	if path.IsAbs(name) {
 		full = path.Clean(name)
@@ -92,11 +92,11 @@ func (w *world) Directory(name string) (policy.Directory, error) {
 	return &openDir{full, w}, nil
 }
 
-func (w *world) Roots() ([]string, error) { return w.roots, w.rootsErr }
+func (w *fakeWorld) Roots() ([]string, error) { return w.roots, w.rootsErr }
 
 // Writable: the workspace, temporary directories and the caches of /home/user,
 // and what is around them.
-func (w *world) Writable(name string, _ policy.Directory) bool {
+func (w *fakeWorld) Writable(name string, _ policy.Directory) bool {
 	if rest, ok := strings.CutPrefix(name, "~"); ok {
 		name = "/home/user" + rest
 	}
@@ -107,7 +107,7 @@ func (w *world) Writable(name string, _ policy.Directory) bool {
 }
 
 // Repository is the one in /work, however git is started.
-func (w *world) Repository(run policy.GitRun) gitpush.Repository {
+func (w *fakeWorld) Repository(run policy.GitRun) gitpush.Repository {
 	w.asked++
 	if w.git == nil || run.Program == "" || run.Dir == nil || len(run.Location.Dirs) > 1 || len(run.Location.Dirs) == 1 && run.Location.Dirs[0] != "src" || run.Location.GitDir != "" {
 		return gitpush.Repository{}
@@ -139,10 +139,10 @@ func onBranch(name string, settings ...gitpush.Setting) *gitpush.Repository {
 }
 
 // Files: the paths of files, and of links, as they are written.
-func (w *world) Files(dir policy.Directory) policy.Files { return &worldFiles{w, dir.Path()} }
+func (w *fakeWorld) Files(dir policy.Directory) policy.Files { return &worldFiles{w, dir.Path()} }
 
 type worldFiles struct {
-	w   *world
+	w   *fakeWorld
 	dir string
 }
 
@@ -169,11 +169,11 @@ func (f *worldFiles) Exists(name string) (bool, error) {
 	return ok, f.w.listFault
 }
 
-func (w *world) Allowlist(f tipstaff.Family) policy.Allowlist { return w.allowed[f] }
+func (w *fakeWorld) Allowlist(f tipstaff.Family) policy.Allowlist { return w.allowed[f] }
 
 type openDir struct {
 	path string
-	w    *world
+	w    *fakeWorld
 }
 
 func (d *openDir) Path() string { return d.path }

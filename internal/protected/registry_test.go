@@ -6,43 +6,26 @@ import (
 	"bytes"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"tipstaff/internal/testing/testworld"
 )
 
 // ground is a directory with a workspace in it and one beside it.
 type ground struct {
-	*testing.T
-	root, ws, out string
-	log           bytes.Buffer
-	keeper        *Registry
-	confinement   Confinement
+	*testworld.Tree
+
+	ws, out     string
+	log         bytes.Buffer
+	keeper      *Registry
+	confinement Confinement
 }
 
 func newGround(t *testing.T) *ground {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &ground{T: t, root: root, ws: root + "/ws", out: root + "/out"}
-	g.must(os.Mkdir(g.ws, 0o755))
-	g.must(os.Mkdir(g.out, 0o755))
-	return g
-}
-
-func (g *ground) must(err error) {
-	g.Helper()
-	if err != nil {
-		g.Fatal(err)
-	}
-}
-
-func (g *ground) write(path, text string) {
-	g.Helper()
-	g.must(os.MkdirAll(filepath.Dir(path), 0o755))
-	g.must(os.WriteFile(path, []byte(text), 0o600))
+	w := testworld.New(t).Make("ws/", "out/")
+	return &ground{Tree: w, ws: w.At("ws"), out: w.At("out")}
 }
 
 // keep begins to keep files while commands may write the workspace.
@@ -67,68 +50,68 @@ func TestWhoseChangesAreTakenUp(t *testing.T) {
 		do    func(g *ground)
 		taken bool
 	}{
-		{"written outside", func(g *ground) string { g.write(g.out+"/f", "a"); return g.out + "/f" }, func(g *ground) { g.write(g.out+"/f", "bb") }, true},
-		{"renamed into place outside", func(g *ground) string { g.write(g.out+"/f", "a"); return g.out + "/f" }, func(g *ground) {
-			g.write(g.out+"/g", "bb")
-			g.must(os.Rename(g.out+"/g", g.out+"/f"))
+		{"written outside", func(g *ground) string { g.Write(g.out+"/f", "a"); return g.out + "/f" }, func(g *ground) { g.Write(g.out+"/f", "bb") }, true},
+		{"renamed into place outside", func(g *ground) string { g.Write(g.out+"/f", "a"); return g.out + "/f" }, func(g *ground) {
+			g.Write(g.out+"/g", "bb")
+			g.Must(os.Rename(g.out+"/g", g.out+"/f"))
 		}, true},
-		{"made outside", func(g *ground) string { return g.out + "/f" }, func(g *ground) { g.write(g.out+"/f", "a") }, true},
-		{"removed outside", func(g *ground) string { g.write(g.out+"/f", "a"); return g.out + "/f" }, func(g *ground) { g.must(os.Remove(g.out + "/f")) }, true},
+		{"made outside", func(g *ground) string { return g.out + "/f" }, func(g *ground) { g.Write(g.out+"/f", "a") }, true},
+		{"removed outside", func(g *ground) string { g.Write(g.out+"/f", "a"); return g.out + "/f" }, func(g *ground) { g.Must(os.Remove(g.out + "/f")) }, true},
 		{"a link outside that leads elsewhere outside", func(g *ground) string {
-			g.write(g.out+"/v1/f", "a")
-			g.write(g.out+"/v2/f", "bb")
-			g.must(os.Symlink("v1", g.out+"/now"))
+			g.Write(g.out+"/v1/f", "a")
+			g.Write(g.out+"/v2/f", "bb")
+			g.Must(os.Symlink("v1", g.out+"/now"))
 			return g.out + "/now/f"
 		}, func(g *ground) {
-			g.must(os.Symlink("v2", g.out+"/next"))
-			g.must(os.Rename(g.out+"/next", g.out+"/now"))
+			g.Must(os.Symlink("v2", g.out+"/next"))
+			g.Must(os.Rename(g.out+"/next", g.out+"/now"))
 		}, true},
 		{"a link outside that leads into the workspace now", func(g *ground) string {
-			g.write(g.out+"/v1", "a")
-			g.write(g.ws+"/v2", "bb")
-			g.must(os.Symlink("v1", g.out+"/now"))
+			g.Write(g.out+"/v1", "a")
+			g.Write(g.ws+"/v2", "bb")
+			g.Must(os.Symlink("v1", g.out+"/now"))
 			return g.out + "/now"
 		}, func(g *ground) {
-			g.must(os.Symlink(g.ws+"/v2", g.out+"/next"))
-			g.must(os.Rename(g.out+"/next", g.out+"/now"))
+			g.Must(os.Symlink(g.ws+"/v2", g.out+"/next"))
+			g.Must(os.Rename(g.out+"/next", g.out+"/now"))
 		}, false},
-		{"written in the workspace", func(g *ground) string { g.write(g.ws+"/d/f", "a"); return g.ws + "/d/f" }, func(g *ground) { g.write(g.ws+"/d/f", "bb") }, false},
-		{"made in the workspace", func(g *ground) string { return g.ws + "/d/f" }, func(g *ground) { g.write(g.ws+"/d/f", "a") }, false},
-		{"removed in the workspace", func(g *ground) string { g.write(g.ws+"/d/f", "a"); return g.ws + "/d/f" }, func(g *ground) { g.must(os.RemoveAll(g.ws + "/d")) }, false},
+		{"written in the workspace", func(g *ground) string { g.Write(g.ws+"/d/f", "a"); return g.ws + "/d/f" }, func(g *ground) { g.Write(g.ws+"/d/f", "bb") }, false},
+		{"made in the workspace", func(g *ground) string { return g.ws + "/d/f" }, func(g *ground) { g.Write(g.ws+"/d/f", "a") }, false},
+		{"removed in the workspace", func(g *ground) string { g.Write(g.ws+"/d/f", "a"); return g.ws + "/d/f" }, func(g *ground) { g.Must(os.RemoveAll(g.ws + "/d")) }, false},
 		{"a link in the workspace on the way", func(g *ground) string {
-			g.write(g.out+"/d/f", "a")
-			g.must(os.Symlink(g.out+"/d", g.ws+"/d"))
+			g.Write(g.out+"/d/f", "a")
+			g.Must(os.Symlink(g.out+"/d", g.ws+"/d"))
 			return g.ws + "/d/f"
-		}, func(g *ground) { g.write(g.out+"/d/f", "bb") }, false},
+		}, func(g *ground) { g.Write(g.out+"/d/f", "bb") }, false},
 		{"a link outside to what lies in the workspace", func(g *ground) string {
-			g.write(g.ws+"/f", "a")
-			g.must(os.Symlink(g.ws+"/f", g.out+"/f"))
+			g.Write(g.ws+"/f", "a")
+			g.Must(os.Symlink(g.ws+"/f", g.out+"/f"))
 			return g.out + "/f"
-		}, func(g *ground) { g.write(g.ws+"/f", "bb") }, false},
+		}, func(g *ground) { g.Write(g.ws+"/f", "bb") }, false},
 		{"by another name", func(g *ground) string {
-			g.write(g.out+"/f", "a")
-			g.must(os.Link(g.out+"/f", g.ws+"/f"))
+			g.Write(g.out+"/f", "a")
+			g.Must(os.Link(g.out+"/f", g.ws+"/f"))
 			return g.out + "/f"
-		}, func(g *ground) { g.write(g.ws+"/f", "bb") }, false},
-		{"another name made for it later", func(g *ground) string { g.write(g.out+"/f", "a"); return g.out + "/f" }, func(g *ground) {
-			g.must(os.Link(g.out+"/f", g.ws+"/f"))
-			g.write(g.ws+"/f", "bb")
+		}, func(g *ground) { g.Write(g.ws+"/f", "bb") }, false},
+		{"another name made for it later", func(g *ground) string { g.Write(g.out+"/f", "a"); return g.out + "/f" }, func(g *ground) {
+			g.Must(os.Link(g.out+"/f", g.ws+"/f"))
+			g.Write(g.ws+"/f", "bb")
 		}, false},
 		{"in a directory that every user may write", func(g *ground) string {
-			g.write(g.out+"/d/f", "a")
-			g.must(os.Chmod(g.out+"/d", 0o777))
+			g.Write(g.out+"/d/f", "a")
+			g.Must(os.Chmod(g.out+"/d", 0o777))
 			return g.out + "/d/f"
-		}, func(g *ground) { g.write(g.out+"/d/f", "bb") }, false},
+		}, func(g *ground) { g.Write(g.out+"/d/f", "bb") }, false},
 		{"in one that every user may write, where each has only what is their own", func(g *ground) string {
-			g.write(g.out+"/d/f", "a")
-			g.must(os.Chmod(g.out+"/d", 0o777|os.ModeSticky))
+			g.Write(g.out+"/d/f", "a")
+			g.Must(os.Chmod(g.out+"/d", 0o777|os.ModeSticky))
 			return g.out + "/d/f"
-		}, func(g *ground) { g.write(g.out+"/d/f", "bb") }, true},
+		}, func(g *ground) { g.Write(g.out+"/d/f", "bb") }, true},
 		{"made there, where there was nothing", func(g *ground) string {
-			g.must(os.Mkdir(g.out+"/d", 0o755))
-			g.must(os.Chmod(g.out+"/d", 0o777|os.ModeSticky))
+			g.Must(os.Mkdir(g.out+"/d", 0o755))
+			g.Must(os.Chmod(g.out+"/d", 0o777|os.ModeSticky))
 			return g.out + "/d/f"
-		}, func(g *ground) { g.write(g.out+"/d/f", "bb") }, false},
+		}, func(g *ground) { g.Write(g.out+"/d/f", "bb") }, false},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			g := newGround(t)
@@ -155,12 +138,12 @@ func TestWhoseChangesAreTakenUp(t *testing.T) {
 func TestAPersonTakesUpWhatACommandMayHaveWritten(t *testing.T) {
 	g := newGround(t)
 	path := g.ws + "/f"
-	g.write(path, "a")
+	g.Write(path, "a")
 	g.keep(g.file(path))
 	if log := g.log.String(); strings.Count(log, "read at the start") != 1 || !strings.Contains(log, "commands may write in "+g.ws) || !strings.Contains(log, "ask again") {
 		t.Errorf("the log says\n%s", log)
 	}
-	g.write(path, "bb")
+	g.Write(path, "bb")
 	if g.keeper.MayReread(path) {
 		t.Fatal("the change was taken up")
 	}
@@ -172,7 +155,7 @@ func TestAPersonTakesUpWhatACommandMayHaveWritten(t *testing.T) {
 	if g.keeper.MayReread(path); g.log.Len() != before {
 		t.Errorf("nothing has changed, and the log says\n%s", g.log.String()[before:])
 	}
-	g.write(path, "ccc")
+	g.Write(path, "ccc")
 	if g.keeper.MayReread(path) || strings.Count(g.log.String(), "the change is not taken up") != 2 {
 		t.Errorf("the next change is another:\n%s", &g.log)
 	}
@@ -182,15 +165,15 @@ func TestAPersonTakesUpWhatACommandMayHaveWritten(t *testing.T) {
 func TestADirectoryThatBecomesWritableMakesItsFilesStay(t *testing.T) {
 	g := newGround(t)
 	path := g.out + "/f"
-	g.write(path, "a")
+	g.Write(path, "a")
 	g.keep(g.file(path))
-	g.write(path, "bb")
+	g.Write(path, "bb")
 	if !g.keeper.MayReread(path) {
 		t.Fatal("it lies outside, and is not followed")
 	}
 	g.keeper.AddWritable([]string{g.out}, false, Confinement{})
 	g.keeper.AddWritable([]string{g.ws}, false, Confinement{})
-	g.write(path, "ccc")
+	g.Write(path, "ccc")
 	if g.keeper.MayReread(path) {
 		t.Error("it is followed although commands have been let in")
 	}
@@ -201,13 +184,13 @@ func TestAnOwnDirectoryIsFollowedBehindMounts(t *testing.T) {
 	g := newGround(t)
 	dir := g.ws + "/a/.tipstaff"
 	path := dir + "/f"
-	g.write(path, "a")
-	g.must(os.Symlink(path, g.ws+"/link"))
+	g.Write(path, "a")
+	g.Must(os.Symlink(path, g.ws+"/link"))
 	own := g.file(dir)
 	own.Dir = true
 	g.confinement.Mounts = true
 	g.keep(g.file(path), g.file(g.ws+"/link"), own)
-	g.write(path, "bb")
+	g.Write(path, "bb")
 	if !g.keeper.MayReread(path) {
 		t.Errorf("what lies in it is not followed\n%s", &g.log)
 	}
@@ -219,8 +202,8 @@ func TestAnOwnDirectoryIsFollowedBehindMounts(t *testing.T) {
 		t.Error("it is followed without mounts")
 	}
 	g.confinement.Mounts = true
-	g.must(os.Rename(dir, g.ws+"/old"))
-	g.write(path, "bb")
+	g.Must(os.Rename(dir, g.ws+"/old"))
+	g.Write(path, "bb")
 	if g.keeper.MayReread(path) {
 		t.Error("another directory has its name, and is followed")
 	}
@@ -230,8 +213,8 @@ func TestAnOwnDirectoryIsFollowedBehindMounts(t *testing.T) {
 func TestASecretIsFoundWhereverItIsMoved(t *testing.T) {
 	g := newGround(t)
 	path := g.ws + "/d/key"
-	g.write(path, "a")
-	g.must(os.Symlink(path, g.ws+"/link"))
+	g.Write(path, "a")
+	g.Must(os.Symlink(path, g.ws+"/link"))
 	secret := g.file(g.ws + "/link")
 	secret.Kind = Secret
 	g.keep(secret)
@@ -249,14 +232,14 @@ func TestASecretIsFoundWhereverItIsMoved(t *testing.T) {
 		}
 	}
 	is("at first", "/d/key")
-	g.must(os.Remove(g.ws + "/link"))
-	g.must(os.Symlink("/etc/passwd", g.ws+"/link"))
+	g.Must(os.Remove(g.ws + "/link"))
+	g.Must(os.Symlink("/etc/passwd", g.ws+"/link"))
 	is("with a link that a command has made", "/d/key")
-	g.must(os.Rename(g.ws+"/d", g.ws+"/e"))
+	g.Must(os.Rename(g.ws+"/d", g.ws+"/e"))
 	is("moved", "/e/key")
-	g.write(path, "new")
+	g.Write(path, "new")
 	is("with a new one in its place", "/d/key", "/e/key")
-	g.must(os.Remove(g.ws + "/e/key"))
+	g.Must(os.Remove(g.ws + "/e/key"))
 	is("and the old one removed", "/d/key")
 }
 
@@ -267,9 +250,9 @@ func TestADirectoryThatTheServerMakesIsHeldFromThenOn(t *testing.T) {
 	dir := g.file(g.ws + "/state")
 	dir.Kind, dir.Dir = Secret, true
 	g.keep(dir)
-	g.must(os.Mkdir(g.ws+"/state", 0o700))
+	g.Must(os.Mkdir(g.ws+"/state", 0o700))
 	g.keeper.Locations()
-	g.must(os.Rename(g.ws+"/state", g.ws+"/moved"))
+	g.Must(os.Rename(g.ws+"/state", g.ws+"/moved"))
 	if all := g.keeper.Locations(); len(all) != 1 || all[0].Path != g.ws+"/moved" || !all[0].Dir {
 		t.Errorf("%+v", all)
 	}
@@ -277,16 +260,16 @@ func TestADirectoryThatTheServerMakesIsHeldFromThenOn(t *testing.T) {
 
 func TestASecretWithTwoNamesIsAFault(t *testing.T) {
 	g := newGround(t)
-	g.write(g.out+"/key", "a")
-	g.write(g.out+"/cert", "a")
-	g.must(os.Link(g.out+"/cert", g.ws+"/cert"))
+	g.Write(g.out+"/key", "a")
+	g.Write(g.out+"/cert", "a")
+	g.Must(os.Link(g.out+"/cert", g.ws+"/cert"))
 	secret := g.file(g.out + "/key")
 	secret.Kind = Secret
 	g.keep(secret, g.file(g.out+"/cert"))
 	if faults := g.keeper.Linked(); len(faults) > 0 {
 		t.Errorf("%v", faults)
 	}
-	g.must(os.Link(g.out+"/key", g.ws+"/key"))
+	g.Must(os.Link(g.out+"/key", g.ws+"/key"))
 	g.keeper.Accept()
 	if faults := g.keeper.Linked(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "2 names (hard links)") {
 		t.Errorf("%v", faults)
@@ -296,8 +279,8 @@ func TestASecretWithTwoNamesIsAFault(t *testing.T) {
 // TestTheStricterKindCounts where two settings name one file.
 func TestTheStricterKindCounts(t *testing.T) {
 	g := newGround(t)
-	g.write(g.out+"/pem", "a")
-	g.must(os.Symlink("pem", g.out+"/also"))
+	g.Write(g.out+"/pem", "a")
+	g.Must(os.Symlink("pem", g.out+"/also"))
 	secret := g.file(g.out + "/also")
 	secret.Kind = Secret
 	g.keep(g.file(g.out+"/pem"), secret)
@@ -321,10 +304,10 @@ func TestNoKeeperLetsEverythingBeRead(t *testing.T) {
 // TestUnderOpenAFileIsNotFollowedThatTheUserMayWrite because commands may, too.
 func TestUnderOpenAFileIsNotFollowedThatTheUserMayWrite(t *testing.T) {
 	g := newGround(t)
-	g.write(g.out+"/f", "a")
+	g.Write(g.out+"/f", "a")
 	g.keep(g.file(g.out + "/f"))
 	g.keeper.AddWritable(nil, true, Confinement{})
-	g.write(g.out+"/f", "bb")
+	g.Write(g.out+"/f", "bb")
 	if g.keeper.MayReread(g.out + "/f") {
 		t.Error("a command may write it under the profile open, and it is followed")
 	}

@@ -18,6 +18,7 @@ import (
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/testing/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testworld"
 )
 
 var oneEngine = sync.OnceValues(func() (*proc.Engine, error) { return proc.NewEngine(proc.Options{}) })
@@ -26,7 +27,7 @@ var oneEngine = sync.OnceValues(func() (*proc.Engine, error) { return proc.NewEn
 type bench struct {
 	t      *testing.T
 	policy *policy.Policy
-	world  world
+	world  testworld.Machine
 	dir    string
 	local  Local
 }
@@ -42,7 +43,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	path := []string{bin, "/usr/bin", "/bin"}
-	return &bench{t: t, local: Local{Engine: engine, Sandbox: unconfined{}}, world: world{path}, dir: t.TempDir(), policy: policy.New(policy.Settings{
+	return &bench{t: t, local: Local{Engine: engine, Sandbox: unconfined{}}, world: testworld.Machine{Path: path}, dir: t.TempDir(), policy: policy.New(policy.Settings{
 		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}},
 		Environment: policy.NewEnvironment(nil, strings.Join(path, ":")),
 	})}

@@ -60,24 +60,24 @@ func TestWhatIsRefusedDoesRunPrograms(t *testing.T) {
 	for _, a := range attempts {
 		t.Run(strings.ReplaceAll(a.says, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			w := newAttack(t)
-			own := w.read("repo/.git/config")
-			config := string(own) + strings.ReplaceAll(a.config, "HERE", w.dir)
-			repository := gitconfig.Repository{Dir: w.at("repo/.git")}
+			p := newAttack(t)
+			own := []byte(p.Read("repo/.git/config"))
+			config := string(own) + strings.ReplaceAll(a.config, "HERE", p.Root)
+			repository := gitconfig.Repository{Dir: p.At("repo/.git")}
 			if err := repository.Judge(own, []byte(config)); err == nil {
 				t.Error("it passes")
 			}
 			if len(repository.Unsafe([]byte(config))) == 0 {
 				t.Error("nothing is found in it")
 			}
-			line := strings.ReplaceAll(a.line, "HERE", w.dir)
-			w.run("control", line+" || :")
-			if _, err := os.Stat(w.at("RAN")); err == nil {
+			line := strings.ReplaceAll(a.line, "HERE", p.Root)
+			p.run("control", line+" || :")
+			if _, err := os.Stat(p.At("RAN")); err == nil {
 				t.Fatal("the program runs without the configuration")
 			}
-			w.write("repo/.git/config", config)
-			out, _ := w.try("repo", line)
-			if _, err := os.Stat(w.at("RAN")); err != nil {
+			p.Write("repo/.git/config", config)
+			out, _ := p.try("repo", line)
+			if _, err := os.Stat(p.At("RAN")); err != nil {
 				t.Errorf("the program did not run: the attempt is none\n%s", out)
 			}
 		})
@@ -86,46 +86,46 @@ func TestWhatIsRefusedDoesRunPrograms(t *testing.T) {
 
 // newAttack makes two like repositories with a commit, and a program that leaves
 // a mark, under all names by which git could look for it.
-func newAttack(t *testing.T) *world {
-	w := newWorld(t, "")
-	program := "#!/bin/sh\n: >" + w.dir + "/RAN\nexit 1\n"
+func newAttack(t *testing.T) *person {
+	p := newPerson(t, "")
+	program := "#!/bin/sh\n: >" + p.Root + "/RAN\nexit 1\n"
 	for _, name := range []string{"ran", "hooks/pre-commit", "bin/git-remote-ran", "bin/git-remote-r.an", "bin/git-remote-", "bin/git-merge-ran"} {
-		w.write(name, program)
+		p.WriteProgram(name, program)
 	}
-	w.write("more", "[alias]\n\tincluded = !"+w.dir+"/ran\n")
-	for i, v := range w.env {
+	p.Write("more", "[alias]\n\tincluded = !"+p.Root+"/ran\n")
+	for i, v := range p.env {
 		if path, ok := strings.CutPrefix(v, "PATH="); ok {
-			w.env[i] = "PATH=" + w.dir + "/bin:" + path
+			p.env[i] = "PATH=" + p.Root + "/bin:" + path
 		}
 	}
-	w.run(".", "git init -q other; cd other; echo o >o; git add o; git commit -qm o")
+	p.run(".", "git init -q other; cd other; echo o >o; git add o; git commit -qm o")
 	for _, repo := range []string{"repo", "control"} {
-		w.run(".", "git init -q "+repo+"; cd "+repo+"; echo a >a; git add a; git commit -qm a; "+
+		p.run(".", "git init -q "+repo+"; cd "+repo+"; echo a >a; git add a; git commit -qm a; "+
 			"printf '[submodule \"lib\"]\\n\\tpath = lib\\n\\turl = ../other\\n' >.gitmodules; git add .gitmodules; "+
 			"git update-index --add --cacheinfo 160000,$(git -C ../other rev-parse HEAD),lib; mkdir lib; git commit -qm lib")
 	}
-	return w
+	return p
 }
 
 // TestWithoutAWorkTreeAPersonsHooksAreLookedForElsewhere shows why core.bare may
 // not be switched on: with a person's relative core.hooksPath git then runs hooks
 // from the directory in which the person is, not from the top of the work tree.
 func TestWithoutAWorkTreeAPersonsHooksAreLookedForElsewhere(t *testing.T) {
-	w := newWorld(t, "[core]\n\thooksPath = .githooks\n")
-	w.run(".", "git init -q repo; cd repo; git commit -q --allow-empty -m a")
-	w.write("repo/sub/.githooks/reference-transaction", "#!/bin/sh\n: >"+w.dir+"/RAN\n")
-	own := w.read("repo/.git/config")
-	w.run("repo/sub", "git branch b")
-	if _, err := os.Stat(w.at("RAN")); err == nil {
+	p := newPerson(t, "[core]\n\thooksPath = .githooks\n")
+	p.run(".", "git init -q repo; cd repo; git commit -q --allow-empty -m a")
+	p.WriteProgram("repo/sub/.githooks/reference-transaction", "#!/bin/sh\n: >"+p.Root+"/RAN\n")
+	own := []byte(p.Read("repo/.git/config"))
+	p.run("repo/sub", "git branch b")
+	if _, err := os.Stat(p.At("RAN")); err == nil {
 		t.Fatal("with a work tree the hook runs too")
 	}
 	config := strings.Replace(string(own), "bare = false", "bare = true", 1)
-	w.write("repo/.git/config", config)
-	w.run("repo/sub", "git branch c")
-	if _, err := os.Stat(w.at("RAN")); err != nil {
+	p.Write("repo/.git/config", config)
+	p.run("repo/sub", "git branch c")
+	if _, err := os.Stat(p.At("RAN")); err != nil {
 		t.Error("the hook did not run: the attempt is none")
 	}
-	if err := (gitconfig.Repository{Dir: w.at("repo/.git")}).Judge(own, []byte(config)); err == nil {
+	if err := (gitconfig.Repository{Dir: p.At("repo/.git")}).Judge(own, []byte(config)); err == nil {
 		t.Error("it passes")
 	}
 }

@@ -15,9 +15,9 @@ import (
 // repository that holds entries of a person's, is let through; and nothing that
 // it writes into new ones is found unsafe.
 func TestEverydayGitPasses(t *testing.T) {
-	w := newWorld(t, "")
-	w.run(".", "git init -q --bare up.git; git init -q lib; cd lib; git commit -q --allow-empty -m lib; cd ..; git clone -q --bare lib lib.git")
-	w.run(".", "git clone -q up.git repo; cd repo; echo a >a; git add a; git commit -qm a; git config alias.x '!sh'; git config core.hooksPath .husky; git config http.extraHeader secret")
+	p := newPerson(t, "")
+	p.run(".", "git init -q --bare up.git; git init -q lib; cd lib; git commit -q --allow-empty -m lib; cd ..; git clone -q --bare lib lib.git")
+	p.run(".", "git clone -q up.git repo; cd repo; echo a >a; git add a; git commit -qm a; git config alias.x '!sh'; git config core.hooksPath .husky; git config http.extraHeader secret")
 	changes := 0
 	for _, line := range []string{
 		"git push -q -u origin main",
@@ -37,9 +37,9 @@ func TestEverydayGitPasses(t *testing.T) {
 		"git config rerere.enabled true", "git config core.autocrlf input", "git config http.postBuffer 524288000", "git config advice.detachedHead false", "git config color.ui auto",
 		"git config core.sparseCheckout true", "git config core.fileMode false", "git config branch.main.vscode-merge-base origin/main", "git config push.default current",
 	} {
-		before := configurations(t, w, "repo")
-		w.run("repo", line)
-		for path, text := range configurations(t, w, "repo") {
+		before := configurations(t, p, "repo")
+		p.run("repo", line)
+		for path, text := range configurations(t, p, "repo") {
 			r := gitconfig.Repository{Dir: filepath.Dir(path)}
 			old, there := before[path]
 			switch {
@@ -58,10 +58,10 @@ func TestEverydayGitPasses(t *testing.T) {
 	if changes < 40 {
 		t.Errorf("only %d changes were judged", changes)
 	}
-	w.run(".", "git init -q new; git init -q --bare new.git; git init -q --separate-git-dir=away apart; git clone -q --mirror up.git mirror.git; git clone -q --depth 1 file://$PWD/up.git shallow; "+
+	p.run(".", "git init -q new; git init -q --bare new.git; git init -q --separate-git-dir=away apart; git clone -q --mirror up.git mirror.git; git clone -q --depth 1 file://$PWD/up.git shallow; "+
 		"git clone -q --bare up.git bare/.git; git clone -q --filter=blob:none file://$PWD/up.git partial; git clone -q --sparse up.git sparse; git clone -q --recurse-submodules lib clone; git init -q --object-format=sha256 sha")
 	for _, dir := range []string{"new", "new.git", "away", "mirror.git", "shallow", "bare", "partial", "sparse", "clone", "sha"} {
-		for path, text := range configurations(t, w, dir) {
+		for path, text := range configurations(t, p, dir) {
 			if found := (gitconfig.Repository{Dir: filepath.Dir(path)}).Unsafe(text); len(found) > 0 {
 				t.Errorf("%s: %v", path, found)
 			}
@@ -70,10 +70,10 @@ func TestEverydayGitPasses(t *testing.T) {
 }
 
 // configurations gives those of all repositories below a directory.
-func configurations(t *testing.T, w *world, dir string) map[string][]byte {
+func configurations(t *testing.T, p *person, dir string) map[string][]byte {
 	t.Helper()
 	found := map[string][]byte{}
-	err := filepath.WalkDir(w.at(dir), func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(p.At(dir), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || e.Name() != "config" && e.Name() != "config.worktree" {
 			return err
 		}

@@ -3,23 +3,13 @@ package gitconfig_test
 import (
 	"bytes"
 	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"tipstaff/internal/command/gitconfig"
-	"tipstaff/internal/testing/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testworld"
 )
-
-// gitEnv is what git gets in tests: no configuration but that of the test.
-func gitEnv(home string, more ...string) []string {
-	return append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org",
-	}, more...)
-}
 
 // git is the oracle: what the installed one reads.
 type git struct {
@@ -42,7 +32,7 @@ func newGit(t testing.TB) git {
 func (g git) list(t testing.TB, text string) (list string, ok bool) {
 	t.Helper()
 	cmd := exec.Command("git", "config", "--no-includes", "-f", "-", "-z", "--list")
-	cmd.Env = gitEnv("/nonexistent")
+	cmd.Env = testworld.GitEnvironment("/nonexistent")
 	cmd.Dir = "/"
 	cmd.Stdin = strings.NewReader(text)
 	var out bytes.Buffer
@@ -76,56 +66,34 @@ func (g git) same(theirs, ours string) bool {
 	return theirs == ours
 }
 
-// world is a directory with a person's home, to run real git in.
-type world struct {
-	*testing.T
-	dir string
+// person works with real git in a directory.
+type person struct {
+	*testworld.Tree
+
 	env []string
 }
 
-func newWorld(t *testing.T, global string) *world {
+func newPerson(t *testing.T, global string) *person {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t, dir, gitEnv(dir + "/home")}
-	w.write("home/.gitconfig", "[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n[core]\n\tpager = cat\n"+global)
-	return w
-}
-
-func (w *world) at(name string) string { return filepath.Join(w.dir, name) }
-
-func (w *world) write(name, text string) {
-	w.Helper()
-	if err := os.MkdirAll(filepath.Dir(w.at(name)), 0o700); err != nil {
-		w.Fatal(err)
-	}
-	testcmdtest.WriteProgram(w, w.at(name), text)
-}
-
-func (w *world) read(name string) []byte {
-	w.Helper()
-	text, err := os.ReadFile(w.at(name))
-	if err != nil {
-		w.Fatal(err)
-	}
-	return text
+	p := &person{Tree: testworld.New(t)}
+	p.env = testworld.GitEnvironment(p.At("home"))
+	p.Write("home/.gitconfig", "[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n[core]\n\tpager = cat\n"+global)
+	return p
 }
 
 // try runs a line of a shell in a directory and gives what it printed.
-func (w *world) try(dir, line string) (string, error) {
-	cmd := exec.CommandContext(w.Context(), "sh", "-ec", line)
-	cmd.Dir, cmd.Env = w.at(dir), w.env
+func (p *person) try(dir, line string) (string, error) {
+	cmd := exec.CommandContext(p.Context(), "sh", "-ec", line)
+	cmd.Dir, cmd.Env = p.At(dir), p.env
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-func (w *world) run(dir, line string) string {
-	w.Helper()
-	out, err := w.try(dir, line)
+func (p *person) run(dir, line string) string {
+	p.Helper()
+	out, err := p.try(dir, line)
 	if err != nil {
-		w.Fatalf("%s: %v\n%s", line, err, out)
+		p.Fatalf("%s: %v\n%s", line, err, out)
 	}
 	return out
 }

@@ -33,13 +33,13 @@ func TestALineOfARebaseThatIsACommandIsFound(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, "")
-			w.write("ran", "#!/bin/sh\n: >"+w.dir+"/RAN\n")
-			text := strings.ReplaceAll(c.line, "HERE", w.dir) + "\n"
-			w.write("list", text)
-			w.run(".", "git init -q repo; cd repo; git commit -q --allow-empty -m a; git commit -q --allow-empty -m b")
-			out, _ := w.try("repo", "GIT_SEQUENCE_EDITOR='cat ../list >' git rebase -i HEAD~1")
-			_, err := os.Stat(w.at("RAN"))
+			p := newPerson(t, "")
+			p.WriteProgram("ran", "#!/bin/sh\n: >"+p.Root+"/RAN\n")
+			text := strings.ReplaceAll(c.line, "HERE", p.Root) + "\n"
+			p.Write("list", text)
+			p.run(".", "git init -q repo; cd repo; git commit -q --allow-empty -m a; git commit -q --allow-empty -m b")
+			out, _ := p.try("repo", "GIT_SEQUENCE_EDITOR='cat ../list >' git rebase -i HEAD~1")
+			_, err := os.Stat(p.At("RAN"))
 			if ran := err == nil; ran != c.runs {
 				t.Errorf("%q: git runs it: %t\n%s", c.line, ran, out)
 			}

@@ -107,8 +107,8 @@ var conformance = []struct {
 	}},
 }
 
-// world is a network with a fleet, for what happens on the way.
-type world struct {
+// cluster is a network with a fleet, for what happens on the way.
+type cluster struct {
 	t       *testing.T
 	net     *network
 	fleet   *fleet
@@ -130,14 +130,14 @@ type gatewayAt struct {
 	at *member
 }
 
-func newWorld(t *testing.T) *world {
-	return &world{t: t, net: newNetwork(), fleet: &fleet{}, claims: &claims{}, runners: map[string]*runnerAt{}}
+func newCluster(t *testing.T) *cluster {
+	return &cluster{t: t, net: newNetwork(), fleet: &fleet{}, claims: &claims{}, runners: map[string]*runnerAt{}}
 }
 
 var quiet = slog.New(slog.DiscardHandler)
 
 // runner starts a runner with a lease.
-func (w *world) runner(name string) *runnerAt {
+func (w *cluster) runner(name string) *runnerAt {
 	w.t.Helper()
 	r := &runnerAt{at: w.net.join(), address: natsx.Address{Name: name, InstanceID: natsx.NewInstanceID()}, machine: newMachine()}
 	var err error
@@ -150,7 +150,7 @@ func (w *world) runner(name string) *runnerAt {
 	return r
 }
 
-func (w *world) gateway(name string) *gatewayAt {
+func (w *cluster) gateway(name string) *gatewayAt {
 	w.t.Helper()
 	g := &gatewayAt{at: w.net.join()}
 	self := natsx.Address{Name: name, InstanceID: natsx.NewInstanceID()}
@@ -167,12 +167,12 @@ func TestACarrierKeepsItsPromises(t *testing.T) {
 	stages := map[string]func(t *testing.T) stage{
 		"here": func(*testing.T) stage { m := newMachine(); return stage{carrier: m, machine: m} },
 		"over a link": func(t *testing.T) stage {
-			w := newWorld(t)
+			w := newCluster(t)
 			r := w.runner("r1")
 			return stage{carrier: w.gateway("g1"), machine: r.machine}
 		},
 		"over a slow link that loses every tenth message": func(t *testing.T) stage {
-			w := newWorld(t)
+			w := newCluster(t)
 			r := w.runner("r1")
 			w.net.loss, w.net.delay = 0.1, time.Millisecond
 			return stage{carrier: w.gateway("g1"), machine: r.machine, loses: true}

@@ -43,16 +43,16 @@ func (o outcome) code() tipstaff.Code {
 }
 
 // in runs a test with a runner and a gateway in a bubble.
-func in(t *testing.T, try func(t *testing.T, w *world, r *runnerAt, g *gatewayAt)) {
+func in(t *testing.T, try func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newCluster(t)
 		try(t, w, w.runner("r1"), w.gateway("g1"))
 	})
 }
 
 func TestARunnerThatSaysNoIsBelievedAndAnotherIsAskedOnlyWhereAnyWillDo(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r1 *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r1 *runnerAt, g *gatewayAt) {
 		r2 := w.runner("r2")
 		full := &tipstaff.Error{Code: tipstaff.Busy, Msg: "full"}
 		r1.opts.Admit = func(Call) error { return full }
@@ -72,7 +72,7 @@ func TestARunnerThatSaysNoIsBelievedAndAnotherIsAskedOnlyWhereAnyWillDo(t *testi
 }
 
 func TestARunnerWhoseLeaseIsGoneIsLostAndNothingRan(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		k := call(deed{Say: "x"})
 		k.Target = "term-x@" + r.address.String()
 		w.fleet.set()
@@ -94,7 +94,7 @@ func TestARunnerWhoseLeaseIsGoneIsLostAndNothingRan(t *testing.T) {
 }
 
 func TestARunnerThatStopsToListenIsLostWhenItsLeaseEnds(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		k := call(deed{Say: "x"})
 		k.Target = "term-x@" + r.address.String()
 		w.net.set(func() { r.at.down = true })
@@ -108,7 +108,7 @@ func TestARunnerThatStopsToListenIsLostWhenItsLeaseEnds(t *testing.T) {
 }
 
 func TestARunnerThatDoesNotListenButHoldsItsLeaseIsUnavailableAfterThePatience(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		w.net.set(func() { r.at.down = true })
 		if got := <-carry(t.Context(), g, call(deed{Say: "x"}), newPerson()); got.code() != tipstaff.Unavailable || got.took < DefaultPatience || got.took > DefaultPatience+2*time.Second {
 			t.Errorf("%+v", got)
@@ -122,7 +122,7 @@ func TestARunnerThatDoesNotListenButHoldsItsLeaseIsUnavailableAfterThePatience(t
 }
 
 func TestAGatewayWithoutConnectionSendsNothingThenAndNothingLater(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		w.net.set(func() { g.at.down = true })
 		got := <-carry(t.Context(), g, call(deed{Say: "x"}), newPerson())
 		w.net.set(func() { g.at.down = false })
@@ -134,7 +134,7 @@ func TestAGatewayWithoutConnectionSendsNothingThenAndNothingLater(t *testing.T) 
 }
 
 func TestAShortCallTakesThreeMessagesAndALongOneGivesSignsOfLife(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		sent := func() (now map[string]int) { // since it was asked last
 			synctest.Wait()
 			w.net.set(func() { now = maps.Clone(w.net.sent); clear(w.net.sent) })
@@ -159,19 +159,19 @@ func TestAShortCallTakesThreeMessagesAndALongOneGivesSignsOfLife(t *testing.T) {
 }
 
 func TestShortBreaksAreNotNoticed(t *testing.T) {
-	breaks := map[string]func(w *world, r *runnerAt, g *gatewayAt, on bool){
-		"the gateway connects again":      func(_ *world, _ *runnerAt, g *gatewayAt, on bool) { g.at.down = on },
-		"the runner connects again":       func(_ *world, r *runnerAt, _ *gatewayAt, on bool) { r.at.down = on },
-		"the link of the runner is cut":   func(_ *world, r *runnerAt, _ *gatewayAt, on bool) { r.at.cut = on },
-		"the link of the gateway is cut":  func(_ *world, _ *runnerAt, g *gatewayAt, on bool) { g.at.cut = on },
-		"nothing reaches the gateway":     func(w *world, _ *runnerAt, _ *gatewayAt, on bool) { w.loseTo("tip1.g.", on) },
-		"nothing reaches the runner":      func(w *world, _ *runnerAt, _ *gatewayAt, on bool) { w.loseTo("tip1.r.", on) },
-		"nothing but the first goes over": func(w *world, _ *runnerAt, _ *gatewayAt, on bool) { w.loseTo("tip1.", on) },
+	breaks := map[string]func(w *cluster, r *runnerAt, g *gatewayAt, on bool){
+		"the gateway connects again":      func(_ *cluster, _ *runnerAt, g *gatewayAt, on bool) { g.at.down = on },
+		"the runner connects again":       func(_ *cluster, r *runnerAt, _ *gatewayAt, on bool) { r.at.down = on },
+		"the link of the runner is cut":   func(_ *cluster, r *runnerAt, _ *gatewayAt, on bool) { r.at.cut = on },
+		"the link of the gateway is cut":  func(_ *cluster, _ *runnerAt, g *gatewayAt, on bool) { g.at.cut = on },
+		"nothing reaches the gateway":     func(w *cluster, _ *runnerAt, _ *gatewayAt, on bool) { w.loseTo("tip1.g.", on) },
+		"nothing reaches the runner":      func(w *cluster, _ *runnerAt, _ *gatewayAt, on bool) { w.loseTo("tip1.r.", on) },
+		"nothing but the first goes over": func(w *cluster, _ *runnerAt, _ *gatewayAt, on bool) { w.loseTo("tip1.", on) },
 	}
 	for name, set := range breaks {
 		for _, when := range []string{"before the call", "while it runs"} {
 			t.Run(name+" "+when, func(t *testing.T) {
-				in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+				in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 					on := func(b bool) { w.net.set(func() { set(w, r, g, b) }) }
 					if when == "before the call" {
 						on(true)
@@ -194,7 +194,7 @@ func TestShortBreaksAreNotNoticed(t *testing.T) {
 }
 
 // loseTo loses all messages to subjects that begin so.
-func (w *world) loseTo(prefix string, on bool) {
+func (w *cluster) loseTo(prefix string, on bool) {
 	w.net.drop = nil
 	if on {
 		w.net.drop = func(m natsx.Message) bool { return strings.HasPrefix(m.Subject, prefix) }
@@ -202,7 +202,7 @@ func (w *world) loseTo(prefix string, on bool) {
 }
 
 func TestSilenceAfterACallWasSentIsAnOpenOutcomeThatCanBeAskedLater(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		got := carry(t.Context(), g, call(deed{Tell: "line 1\n", Wait: true}), newPerson())
 		id := <-r.machine.begun
 		synctest.Wait()
@@ -243,7 +243,7 @@ func TestSilenceAfterACallWasSentIsAnOpenOutcomeThatCanBeAskedLater(t *testing.T
 }
 
 func TestWhatReadsIsNotAnOpenOutcome(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		k := call(deed{Wait: true})
 		k.Reads = true
 		got := carry(t.Context(), g, k, newPerson())
@@ -256,7 +256,7 @@ func TestWhatReadsIsNotAnOpenOutcome(t *testing.T) {
 }
 
 func TestAMessageThatComesTooLateStartsNothing(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		w.net.delay = 20 * time.Second
 		got := <-carry(t.Context(), g, call(deed{Say: "x"}), newPerson())
 		time.Sleep(time.Minute)
@@ -278,7 +278,7 @@ func TestWhenAGatewayDies(t *testing.T) {
 		{"what runs in the background goes on", true, 20 * time.Second, "finished"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+			in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 				k := call(deed{Wait: true, ID: "mine", Ask: ""})
 				k.Stays = tc.stays
 				carry(t.Context(), g, k, newPerson())
@@ -299,7 +299,7 @@ func TestWhenAGatewayDies(t *testing.T) {
 }
 
 func TestOneThatJoinsLearnsWhatHappenedBeforeAndCanAnswerTheQuestion(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		k := call(deed{Tell: "half\n", Ask: "may it?", ID: "mine"})
 		absent := newPerson()
 		first := carry(t.Context(), silentAsk{g}, k, absent)
@@ -331,7 +331,7 @@ func (mute) Ask(ctx context.Context, _ []byte) ([]byte, error) {
 }
 
 func TestAClientThatMayReturnHasTheGraceForIt(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		k, p := call(deed{Wait: true, ID: "mine"}), newPerson()
 		p.returns = true
 		ctx, cut := context.WithCancel(t.Context())
@@ -352,7 +352,7 @@ func TestAClientThatMayReturnHasTheGraceForIt(t *testing.T) {
 }
 
 func TestACallersIDLeadsToOneRunnerByWhateverGateway(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r1 *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r1 *runnerAt, g *gatewayAt) {
 		r2, g2 := w.runner("r2"), w.gateway("g2")
 		k := call(deed{Say: "x", ID: "mine"})
 		<-carry(t.Context(), g, k, newPerson())
@@ -375,7 +375,7 @@ func TestACallersIDLeadsToOneRunnerByWhateverGateway(t *testing.T) {
 }
 
 func TestACallerCannotFillTheClaimsOfAll(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		for range ownClaims {
 			if err := g.claims.count("ann", time.Now()); err != nil {
 				t.Fatal(err)
@@ -402,7 +402,7 @@ func TestACallerCannotFillTheClaimsOfAll(t *testing.T) {
 }
 
 func TestNoMoreFramesAreUnderWayThanThereIsCreditFor(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		w.net.set(func() {
 			w.net.drop = func(m natsx.Message) bool { return strings.HasSuffix(m.Subject, "."+verbCredit) }
 		})
@@ -421,7 +421,7 @@ func TestNoMoreFramesAreUnderWayThanThereIsCreditFor(t *testing.T) {
 }
 
 func TestARunnerThatEndsTellsHowItsCallsEnded(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		got := carry(t.Context(), g, call(deed{Wait: true}), newPerson())
 		<-r.machine.begun
 		r.Close(errors.New("it drains"))

@@ -13,7 +13,7 @@ import (
 )
 
 func TestBadMessagesAreRefusedByName(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		big := call(deed{Say: strings.Repeat("x", 1<<20)})
 		if got := <-carry(t.Context(), g, big, newPerson()); got.code() != tipstaff.InvalidParameters || !strings.Contains(got.err.Msg, "carries 1048576 at most; nothing ran") {
 			t.Errorf("too large: %+v", got)
@@ -51,7 +51,7 @@ type signer func(natsx.Statement, []byte) ([]byte, error)
 func (f signer) Sign(st natsx.Statement, m []byte) ([]byte, error) { return f(st, m) }
 
 func TestACallOfAnotherVersionIsRefused(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		token := strings.Repeat("x", tokenSize)
 		k := call(deed{Say: "x"})
 		k.ID = "cmd_1"
@@ -78,7 +78,7 @@ func TestACallOfAnotherVersionIsRefused(t *testing.T) {
 }
 
 func TestMangledMessagesDoNothing(t *testing.T) {
-	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+	in(t, func(t *testing.T, w *cluster, r *runnerAt, g *gatewayAt) {
 		got := carry(t.Context(), g, call(deed{Wait: true}), newPerson())
 		<-r.machine.begun
 		for _, data := range []string{"", "x", strings.Repeat("x", 30), strings.Repeat("\xff", 60), "\x00\x00\x00\x04none", "\xff\xff\xff\xff"} {

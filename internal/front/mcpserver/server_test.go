@@ -66,6 +66,17 @@ func connect(t *testing.T, o Options) *mcp.ClientSession {
 // connectAs serves r to a client of the library that calls itself name.
 func connectAs(t *testing.T, o Options, name string) *mcp.ClientSession {
 	t.Helper()
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, nil).Connect(t.Context(), serve(t, o), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cs.Close() })
+	return cs
+}
+
+// serve serves r over pipes until the test ends.
+func serve(t *testing.T, o Options) mcp.Transport {
+	t.Helper()
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -74,12 +85,8 @@ func connectAs(t *testing.T, o Options, name string) *mcp.ClientSession {
 		_ = NewServer(o).ServeStdio(ctx, fromClient, toClient)
 		_ = toClient.Close()
 	})
-	cs, err := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, nil).Connect(ctx, &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cs.Close(); cancel(); served.Wait() })
-	return cs
+	t.Cleanup(func() { cancel(); served.Wait() })
+	return &mcp.IOTransport{Reader: fromServer, Writer: toServer}
 }
 
 // lines serves r to a peer that writes lines itself.

@@ -14,31 +14,8 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/testing/testworld"
 )
-
-// tree makes files (mode 0755) and directories (names that end with a slash).
-func tree(t *testing.T, names ...string) string {
-	t.Helper()
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range names {
-		path := filepath.Join(base, n)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(n, "/") {
-			err = os.MkdirAll(path, 0o755)
-		} else {
-			err = os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return base
-}
 
 func newHost(t *testing.T, path string) *Host {
 	t.Helper()
@@ -46,10 +23,9 @@ func newHost(t *testing.T, path string) *Host {
 }
 
 func TestA6OnlyTrustedDirectoriesOfThePathCount(t *testing.T) {
-	base := tree(t, "good/", "open/", "file", "also/")
-	if err := os.Chmod(base+"/open", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	w := testworld.New(t).Make("good/", "open/", "file", "also/")
+	base := w.Root
+	w.Chmod("open", 0o777)
 	list := []string{".", "", "bin", base + "/good", base + "/open", base + "/missing", base + "/file", base + "/good/", base + "/also"}
 	got := Trusted(strings.Join(list, ":")).String()
 	if want := base + "/good:" + base + "/also"; got != want {
@@ -58,10 +34,9 @@ func TestA6OnlyTrustedDirectoriesOfThePathCount(t *testing.T) {
 }
 
 func TestA6ANameIsFoundAsExecvpFindsIt(t *testing.T) {
-	base := tree(t, "a/plain", "b/plain", "b/tool", "a/dir/", "b/dir")
-	if err := os.Chmod(base+"/a/plain", 0o644); err != nil {
-		t.Fatal(err)
-	}
+	w := testworld.New(t).Make("a/plain", "b/plain", "b/tool", "a/dir/", "b/dir")
+	base := w.Root
+	w.Chmod("a/plain", 0o644)
 	h := newHost(t, base+"/a:"+base+"/b")
 	for name, want := range map[string]string{"plain": "/b/plain", "tool": "/b/tool", "dir": "/b/dir"} {
 		if p, err := h.Lookup(name); err != nil || p.Path != base+want {
@@ -73,9 +48,7 @@ func TestA6ANameIsFoundAsExecvpFindsIt(t *testing.T) {
 			t.Errorf("%q is found at %q, %v", name, p.Path, err)
 		}
 	}
-	if err := os.Chmod(base+"/b/plain", 0o644); err != nil {
-		t.Fatal(err)
-	}
+	w.Chmod("b/plain", 0o644)
 	if os.Geteuid() == 0 { // root may execute what has any x bit; these have none
 		if _, err := h.Lookup("plain"); !errors.Is(err, policy.ErrNotExecutable) {
 			t.Errorf("a file without an x bit: %v", err)
@@ -84,7 +57,8 @@ func TestA6ANameIsFoundAsExecvpFindsIt(t *testing.T) {
 }
 
 func TestAReplacedProgramIsFoundAnewAndSaysSo(t *testing.T) {
-	base := tree(t, "bin/tool", "other")
+	w := testworld.New(t).Make("bin/tool", "other")
+	base := w.Root
 	h := newHost(t, base+"/bin")
 	first, err := h.Lookup("tool")
 	if err != nil || first.Changed {
@@ -93,9 +67,7 @@ func TestAReplacedProgramIsFoundAnewAndSaysSo(t *testing.T) {
 	if again, _ := h.Lookup("tool"); again != first {
 		t.Errorf("asked again it is %+v", again)
 	}
-	if err := os.Rename(base+"/other", base+"/bin/tool"); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(os.Rename(base+"/other", base+"/bin/tool"))
 	now, err := h.Lookup("tool")
 	if err != nil || !now.Changed || now.File == first.File {
 		t.Errorf("after it was replaced: %+v, %v", now, err)
@@ -106,25 +78,23 @@ func TestAReplacedProgramIsFoundAnewAndSaysSo(t *testing.T) {
 }
 
 func TestAProgramEarlierOnThePathDoesNotTakeAResolvedName(t *testing.T) {
-	base := tree(t, "a/", "b/tool")
+	w := testworld.New(t).Make("a/", "b/tool")
+	base := w.Root
 	h := newHost(t, base+"/a:"+base+"/b")
 	first, err := h.Lookup("tool")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(base+"/a/tool", []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	w.Make("a/tool")
 	if now, err := h.Lookup("tool"); err != nil || now != first {
 		t.Errorf("now it is %+v, %v", now, err)
 	}
 }
 
 func TestAFileIsTheSameByAnyOfItsNames(t *testing.T) {
-	base := tree(t, "bin/tool", "ws/")
-	if err := os.Symlink("../bin/tool", base+"/ws/link"); err != nil {
-		t.Fatal(err)
-	}
+	w := testworld.New(t).Make("bin/tool", "ws/")
+	base := w.Root
+	w.Link("../bin/tool", "ws/link")
 	h := newHost(t, base+"/bin")
 	byName, err := h.Lookup("tool")
 	if err != nil {
@@ -146,10 +116,9 @@ func TestAFileIsTheSameByAnyOfItsNames(t *testing.T) {
 }
 
 func TestA9ADirectoryIsOpenedAndToldCanonically(t *testing.T) {
-	base := tree(t, "real/sub/", "file")
-	if err := os.Symlink("real", base+"/link"); err != nil {
-		t.Fatal(err)
-	}
+	w := testworld.New(t).Make("real/sub/", "file")
+	base := w.Root
+	w.Link("real", "link")
 	h := newHost(t, "")
 	d, err := h.Directory(base + "/link/sub/..")
 	if err != nil {
@@ -167,10 +136,9 @@ func TestA9ADirectoryIsOpenedAndToldCanonically(t *testing.T) {
 }
 
 func TestA10RootsAreResolvedOrTheWholeSettingIsBroken(t *testing.T) {
-	base := tree(t, "real/")
-	if err := os.Symlink("real", base+"/link"); err != nil {
-		t.Fatal(err)
-	}
+	w := testworld.New(t).Make("real/")
+	base := w.Root
+	w.Link("real", "link")
 	for _, c := range []struct {
 		setting string
 		want    string // "" is no restriction

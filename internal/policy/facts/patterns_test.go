@@ -15,6 +15,7 @@ import (
 
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/testing/testworld"
 )
 
 // finds returns what a pattern of a command in a directory matches.
@@ -37,16 +38,11 @@ func finds(t *testing.T, h *Host, dir, pattern string) ([]string, error) {
 // TestA2PatternsAreLookedUpInTheCommandsDirectoryOnly: neither paths nor links
 // lead out of it, and what is secret is not looked at.
 func TestA2PatternsAreLookedUpInTheCommandsDirectoryOnly(t *testing.T) {
-	base := tree(t, "ws/a.o", "ws/b.o", "ws/src/c.o", "ws/src/.hid", "ws/keys/id", "ws/empty/", "out/secret.o")
-	base, err := filepath.EvalSymlinks(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testworld.New(t).Make("ws/a.o", "ws/b.o", "ws/src/c.o", "ws/src/.hid", "ws/keys/id", "ws/empty/", "out/secret.o")
+	base := w.Root
 	ws := base + "/ws"
 	for name, to := range map[string]string{"in": "src", "away": "../out", "far": base + "/out", "circle": "circle", "dead": "nothing"} {
-		if err := os.Symlink(to, filepath.Join(ws, name)); err != nil {
-			t.Fatal(err)
-		}
+		w.Link(to, "ws/"+name)
 	}
 	if err := syscall.Mkfifo(ws+"/fifo", 0o600); err != nil {
 		t.Fatal(err)

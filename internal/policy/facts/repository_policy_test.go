@@ -15,7 +15,7 @@ import (
 // TestThreeLinesAboutBranches decides with a real repository: the policy of
 // docs/policy.md, before and after another branch is checked out.
 func TestThreeLinesAboutBranches(t *testing.T) {
-	w := newPushWorld(t)
+	w := newRemotes(t)
 	w.set("feature")
 	file, err := language.Load([]byte(`version: 1
 commands:

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,34 +14,28 @@ import (
 
 	"tipstaff/internal/command/gitpush"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/testing/testworld"
 )
 
 var updatePushes = flag.Bool("update-pushes", false, "write what is read into testdata/pushes.txt; review it")
 
-// pushWorld is a repository with two remotes, to which git really pushes.
-type pushWorld struct {
-	t    *testing.T
+// remotes is a repository with two remotes, to which git really pushes.
+type remotes struct {
+	*testworld.Tree
+
 	home string
 	dir  string // of the work tree
 }
 
-// newPushWorld makes the repositories once; each case works on a copy of the
+// newRemotes makes the repositories once; each case works on a copy of the
 // configuration.
-func newPushWorld(t *testing.T) *pushWorld {
+func newRemotes(t *testing.T) *remotes {
 	t.Helper()
 	if _, err := os.Stat("/usr/bin/git"); err != nil {
 		t.Skip("this machine has no /usr/bin/git")
 	}
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &pushWorld{t: t, home: filepath.Join(base, "home"), dir: filepath.Join(base, "work")}
-	for _, d := range []string{w.home, w.dir} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
+	tree := testworld.New(t).Make("home/", "work/")
+	w := &remotes{Tree: tree, home: tree.At("home"), dir: tree.At("work")}
 	w.git("init", "-q", "-b", "main", ".")
 	w.git("commit", "-q", "--allow-empty", "-m", "one")
 	for _, remote := range []string{"origin", "fork"} {
@@ -74,33 +67,14 @@ func newPushWorld(t *testing.T) *pushWorld {
 	return w
 }
 
-func (w *pushWorld) environment() []string {
-	return []string{"PATH=/usr/bin:/bin", "HOME=" + w.home, "LC_ALL=C", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b.test", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b.test"}
+func (w *remotes) git(args ...string) {
+	w.Helper()
+	w.Git("work", args...)
 }
 
-func (w *pushWorld) run(dir string, args ...string) (string, error) {
-	cmd := exec.Command("/usr/bin/git", args...)
-	cmd.Dir, cmd.Env = dir, w.environment()
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
-func (w *pushWorld) git(args ...string) {
-	w.t.Helper()
-	if out, err := w.run(w.dir, args...); err != nil {
-		w.t.Fatalf("git %q: %v %s", args, err, out)
-	}
-}
-
-func (w *pushWorld) write(name, text string) {
-	w.t.Helper()
-	path := filepath.Join(w.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+func (w *remotes) write(name, text string) {
+	w.Helper()
+	w.Write(filepath.Join("work", name), text)
 }
 
 // situations are configurations under which forms are pushed: settings, and
@@ -133,8 +107,8 @@ var situations = map[string][]string{
 }
 
 // set makes a situation, from a clean configuration.
-func (w *pushWorld) set(name string) {
-	w.t.Helper()
+func (w *remotes) set(name string) {
+	w.Helper()
 	w.write(".git/config", "[core]\n\trepositoryformatversion = 0\n[remote \"origin\"]\n\turl = ../origin.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[remote \"fork\"]\n\turl = ../fork.git\n")
 	w.write("more", "[push]\n\tdefault = upstream\n[branch \"topic2\"]\n\tremote = origin\n\tmerge = refs/heads/main\n")
 	w.write("../home/.gitconfig", "")
@@ -164,11 +138,11 @@ func (w *pushWorld) set(name string) {
 }
 
 // read is what is read of a command line.
-func (w *pushWorld) read(words []string) gitpush.Push {
+func (w *remotes) read(words []string) gitpush.Push {
 	h := New(Options{Path: "/usr/bin:/bin", Home: w.home})
 	dir, err := h.Directory(w.dir)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	defer dir.Close()
 	return gitpush.Read(words, func(at gitpush.Location) gitpush.Repository {
@@ -183,10 +157,10 @@ type update struct {
 }
 
 // pushed is what git would do, by its own word: git push with --dry-run.
-func (w *pushWorld) pushed(words []string) []update {
+func (w *remotes) pushed(words []string) []update {
 	at := slices.Index(words, "push")
 	full := slices.Insert(slices.Clone(words), at+1, "--dry-run", "--porcelain")
-	out, _ := w.run(w.dir, full...)
+	out, _ := w.TryGit("work", full...)
 	var list []update
 	for s := bufio.NewScanner(strings.NewReader(out)); s.Scan(); {
 		parts := strings.Split(s.Text(), "\t")
@@ -248,7 +222,7 @@ func saying(p *gitpush.Push) string {
 // under situations, with what is read of them. What git itself would update,
 // force and remove is within that.
 func TestGitUpdatesNoMoreThanIsRead(t *testing.T) {
-	w := newPushWorld(t)
+	w := newRemotes(t)
 	const name = "testdata/pushes.txt"
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -301,7 +275,7 @@ func TestGitUpdatesNoMoreThanIsRead(t *testing.T) {
 
 // TestRandomPushesAreWithinWhatIsRead puts options and refspecs together.
 func TestRandomPushesAreWithinWhatIsRead(t *testing.T) {
-	w := newPushWorld(t)
+	w := newRemotes(t)
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))
 	t.Logf("seed %d", seed)

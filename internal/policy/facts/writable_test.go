@@ -5,14 +5,16 @@ package facts
 import (
 	"log/slog"
 	"os"
-	"path/filepath"
 	"testing"
+
+	"tipstaff/internal/testing/testworld"
 )
 
 // TestWhereCommandsMayWrite: workspaces, caches and temporary directories, by
 // whatever way a path leads there; not the rest.
 func TestWhereCommandsMayWrite(t *testing.T) {
-	base := tree(t, "ws/src/", "ws/file", "cwd/", "home/.cache/go/", "home/.sdkman/java/bin/", "sys/lib/jdk/", "real/cache/")
+	w := testworld.New(t).Make("ws/src/", "ws/file", "cwd/", "home/.cache/go/", "home/.sdkman/java/bin/", "sys/lib/jdk/", "real/cache/")
+	base := w.Root
 	for name, to := range map[string]string{
 		"ws/out":      base + "/sys/lib", // a link of the workspace's own leads wherever commands want
 		"sys/in":      base + "/ws/src",
@@ -20,9 +22,7 @@ func TestWhereCommandsMayWrite(t *testing.T) {
 		"sys/dangles": base + "/nothing",
 		"home/moved":  base + "/real/cache",
 	} {
-		if err := os.Symlink(to, filepath.Join(base, name)); err != nil {
-			t.Fatal(err)
-		}
+		w.Link(to, name)
 	}
 	h := New(Options{
 		Roots: ParseRoots(base + "/ws"), Home: base + "/home", Log: slog.New(slog.DiscardHandler),
@@ -58,13 +58,12 @@ func TestWhereCommandsMayWrite(t *testing.T) {
 // TestPlacesThatBeginAlikeAreFollowedAsEachAlone also where links dangle or turn in
 // circles.
 func TestPlacesThatBeginAlikeAreFollowedAsEachAlone(t *testing.T) {
-	base := tree(t, "a/b/c/", "a/file", "real/deep/")
+	w := testworld.New(t).Make("a/b/c/", "a/file", "real/deep/")
+	base := w.Root
 	for name, to := range map[string]string{
 		"a/link": base + "/real", "a/near": "b", "a/dangles": base + "/nothing", "a/loop": "loop", "a/b/up": "../../real/deep", "real/again": base + "/a",
 	} {
-		if err := os.Symlink(to, filepath.Join(base, name)); err != nil {
-			t.Fatal(err)
-		}
+		w.Link(to, name)
 	}
 	h := New(Options{})
 	p := prefixes{host: h, canonical: map[string]string{}}
@@ -83,7 +82,7 @@ func TestPlacesThatBeginAlikeAreFollowedAsEachAlone(t *testing.T) {
 
 // TestWithoutASandboxCommandsWriteWhatTheUserMay.
 func TestWithoutASandboxCommandsWriteWhatTheUserMay(t *testing.T) {
-	base := tree(t, "ws/", "else/file")
+	base := testworld.New(t).Make("ws/", "else/file").Root
 	h := New(Options{Roots: ParseRoots(base + "/ws"), Log: slog.New(slog.DiscardHandler)})
 	if h.Writable(base+"/else/file", nil) {
 		t.Error("a confined command may write elsewhere")

@@ -121,8 +121,8 @@ func (c *command) opens(port uint16) {
 	c.port = port
 }
 
-// world is a store with what it needs.
-type world struct {
+// fixture is a store with what it needs.
+type fixture struct {
 	*Store
 
 	t       *testing.T
@@ -131,7 +131,7 @@ type world struct {
 	made    int
 }
 
-func newWorld(t *testing.T, o Options) *world {
+func newFixture(t *testing.T, o Options) *fixture {
 	t.Helper()
 	outputs, err := spool.Open(spool.Options{})
 	if err != nil {
@@ -141,7 +141,7 @@ func newWorld(t *testing.T, o Options) *world {
 		o.Max, o.OwnMax, o.SessionMax = 5, 3, 2
 	}
 	o.Outputs, o.Log = outputs, slog.New(slog.DiscardHandler)
-	w := &world{Store: NewStore(o), t: t, journal: &journal{}, outputs: outputs}
+	w := &fixture{Store: NewStore(o), t: t, journal: &journal{}, outputs: outputs}
 	w.Recorder = w.journal
 	t.Cleanup(func() {
 		w.EndAll(errors.New("the test is over"))
@@ -153,7 +153,7 @@ func newWorld(t *testing.T, o Options) *world {
 func me(name string) Owner { return Owner{Principal: name} }
 
 // start starts a command that runs on.
-func (w *world) start(o Owner, s tipstaff.SessionID) (*Job, *command, error) {
+func (w *fixture) start(o Owner, s tipstaff.SessionID) (*Job, *command, error) {
 	w.t.Helper()
 	w.made++
 	c := &command{store: w.outputs, id: tipstaff.RequestID(fmt.Sprintf("cmd_%d", w.made)), ends: make(chan tipstaff.Result, 1)}
@@ -167,7 +167,7 @@ func (w *world) start(o Owner, s tipstaff.SessionID) (*Job, *command, error) {
 	return j, c, nil
 }
 
-func (w *world) mustStart(o Owner, s tipstaff.SessionID) (*Job, *command) {
+func (w *fixture) mustStart(o Owner, s tipstaff.SessionID) (*Job, *command) {
 	w.t.Helper()
 	j, c, err := w.start(o, s)
 	if err != nil {
@@ -183,7 +183,7 @@ func wantCode(t *testing.T, err error, code tipstaff.Code) {
 	}
 }
 
-func bubble(t *testing.T, o Options, f func(t *testing.T, w *world)) {
+func bubble(t *testing.T, o Options, f func(t *testing.T, w *fixture)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t, o)) })
+	synctest.Test(t, func(t *testing.T) { f(t, newFixture(t, o)) })
 }

@@ -21,7 +21,7 @@ func TestAPersonEndsACommandThatACallWaitsFor(t *testing.T) {
 		want syscall.Signal
 	}{"stop": {false, syscall.SIGTERM}, "kill": {true, syscall.SIGKILL}} {
 		t.Run(say, func(t *testing.T) {
-			bubble(t, Options{}, func(t *testing.T, w *world) {
+			bubble(t, Options{}, func(t *testing.T, w *fixture) {
 				one := &command{store: w.outputs, id: "cmd_1", ends: make(chan tipstaff.Result, 1)}
 				ctx, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "sleep 9", Origin: tipstaff.Origin{Principal: "a", Agent: "x"}, Tool: "execute_command"})
 				told := make(chan tipstaff.Result, 1)
@@ -66,7 +66,7 @@ func TestAPersonEndsACommandThatACallWaitsFor(t *testing.T) {
 }
 
 func TestAPersonEndsACommandBeforeItBegins(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		ctx, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "push"})
 		live.Named("cmd_1")
 		j, _ := w.Any("cmd_1")
@@ -83,7 +83,7 @@ func TestAPersonEndsACommandBeforeItBegins(t *testing.T) {
 
 // TestAStopThatComesWhileACommandBeginsIsHeeded: between its name and its controls.
 func TestAStopThatComesWhileACommandBeginsIsHeeded(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		one := &command{store: w.outputs, id: "cmd_1", ends: make(chan tipstaff.Result, 1)}
 		_, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "push"})
 		live.Named("cmd_1")
@@ -100,7 +100,7 @@ func TestAStopThatComesWhileACommandBeginsIsHeeded(t *testing.T) {
 }
 
 func TestWhatWasRefusedStaysRefusedForItsReason(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		_, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "push"})
 		live.Named("cmd_1")
 		j, _ := w.Any("cmd_1")
@@ -113,7 +113,7 @@ func TestWhatWasRefusedStaysRefusedForItsReason(t *testing.T) {
 }
 
 func TestALookCostsOnceASecond(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		one := &command{store: w.outputs, id: "cmd_1", ends: make(chan tipstaff.Result, 1)}
 		ctx, live, _ := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "x"})
 		go func() { _, _ = one.run(ctx, live) }()

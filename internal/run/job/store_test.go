@@ -18,7 +18,7 @@ import (
 )
 
 func TestACallIsAnsweredWhenItsCommandEndsOrItsPatienceDoes(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		began := time.Now()
 		c := &command{store: w.outputs, id: "cmd_early", ends: make(chan tipstaff.Result, 1)}
 		c.ends <- tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 3, Stdout: tipstaff.Stream{Head: []byte("x")}}
@@ -44,7 +44,7 @@ func TestACallIsAnsweredWhenItsCommandEndsOrItsPatienceDoes(t *testing.T) {
 }
 
 func TestACallThatIsCancelledBeforeItsAnswerEndsItsCommand(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		c := &command{store: w.outputs, id: "cmd_1", ends: make(chan tipstaff.Result, 1)}
 		ctx, cancel := context.WithCancel(t.Context())
 		j, err := w.Start(ctx, Command{Owner: me("a"), Run: c.run})
@@ -71,7 +71,7 @@ func TestACallThatIsCancelledBeforeItsAnswerEndsItsCommand(t *testing.T) {
 }
 
 func TestWhatNeverBeganIsNotKnownAndTakesNoPlace(t *testing.T) {
-	bubble(t, Options{Max: 1, OwnMax: 1, SessionMax: 1}, func(t *testing.T, w *world) {
+	bubble(t, Options{Max: 1, OwnMax: 1, SessionMax: 1}, func(t *testing.T, w *fixture) {
 		refusal := errors.New("the policy says no")
 		for range 3 {
 			j, err := w.Start(t.Context(), Command{Owner: me("a"), Run: func(_ context.Context, live run.Live) (tipstaff.Result, error) {
@@ -91,7 +91,7 @@ func TestWhatNeverBeganIsNotKnownAndTakesNoPlace(t *testing.T) {
 }
 
 func TestOnlySoManyRunInTheBackground(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) { // 5, of one principal 3, in a session 2
+	bubble(t, Options{}, func(t *testing.T, w *fixture) { // 5, of one principal 3, in a session 2
 		first, c := w.mustStart(me("a"), "s")
 		w.mustStart(me("a"), "s")
 		_, _, err := w.start(me("a"), "s")
@@ -110,7 +110,7 @@ func TestOnlySoManyRunInTheBackground(t *testing.T) {
 }
 
 func TestManyAtOnceNeverExceedTheBound(t *testing.T) {
-	w := newWorld(t, Options{Max: 8, OwnMax: 8, SessionMax: 8})
+	w := newFixture(t, Options{Max: 8, OwnMax: 8, SessionMax: 8})
 	var starting sync.WaitGroup
 	var mu sync.Mutex
 	began := 0
@@ -134,7 +134,7 @@ func TestManyAtOnceNeverExceedTheBound(t *testing.T) {
 }
 
 func TestAnIDIsWorthNothingToOthers(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		owner := Owner{"a", "one"}
 		j, _ := w.mustStart(owner, "")
 		if got, err := w.Find(owner, j.ID()); got != j || err != nil {
@@ -170,7 +170,7 @@ func (s *session) Finished(r tipstaff.Result) { s.finished = append(s.finished, 
 func (s *session) Leave()                     { s.left++ }
 
 func TestACommandEndsWithItsSession(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		m := &session{over: make(chan struct{})}
 		c := &command{store: w.outputs, id: "cmd_1", ends: make(chan tipstaff.Result, 1)}
 		j, err := w.Start(t.Context(), Command{Owner: me("a"), Session: "s", Member: m, Run: c.run, Origin: tipstaff.Origin{Principal: "a"}})
@@ -192,7 +192,7 @@ func TestACommandEndsWithItsSession(t *testing.T) {
 }
 
 func TestCommandsEndWithTheirConnectionAndTheirServer(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		one, _ := w.mustStart(Owner{"a", "one"}, "")
 		two, _ := w.mustStart(Owner{"a", "two"}, "")
 		w.EndOf("one", ErrDisconnected)
@@ -209,7 +209,7 @@ func TestCommandsEndWithTheirConnectionAndTheirServer(t *testing.T) {
 }
 
 func TestCommandsEndWhenTheirPrincipalIsIdle(t *testing.T) {
-	bubble(t, Options{Idle: time.Hour}, func(t *testing.T, w *world) {
+	bubble(t, Options{Idle: time.Hour}, func(t *testing.T, w *fixture) {
 		over := w.Call(me("a"))
 		a, _ := w.mustStart(me("a"), "")
 		over()
@@ -235,7 +235,7 @@ func TestCommandsEndWhenTheirPrincipalIsIdle(t *testing.T) {
 }
 
 func TestInputIsRecordedFirstAndWaitsForNobodyLonger(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		j, c := w.mustStart(me("a"), "")
 		by := tipstaff.Request{ID: j.ID(), Origin: tipstaff.Origin{Principal: "a"}}
 		if n, err := j.Input(t.Context(), by, []byte("hello\n"), true); n != 6 || err != nil || c.typed != "hello\n" {
@@ -266,7 +266,7 @@ func TestInputIsRecordedFirstAndWaitsForNobodyLonger(t *testing.T) {
 }
 
 func TestStopIsRecordedWithWhoAsked(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		j, c := w.mustStart(me("a"), "")
 		by := tipstaff.Request{ID: j.ID(), Origin: tipstaff.Origin{Principal: "a"}}
 		if err := j.Stop(by, syscall.SIGINT, "SIGINT"); err != nil || j.Status().State != Running {
@@ -288,7 +288,7 @@ func TestStopIsRecordedWithWhoAsked(t *testing.T) {
 }
 
 func TestEndedCommandsAreKnownForAWhileAndNotTooMany(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		note := func(i int) {
 			_, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Session: "s", Line: fmt.Sprintf("command %d", i)})
 			live.Named(tipstaff.RequestID(fmt.Sprintf("cmd_n%d", i)))
@@ -317,7 +317,7 @@ func TestEndedCommandsAreKnownForAWhileAndNotTooMany(t *testing.T) {
 }
 
 func TestCommandsOfCallsThatWaitTakeNoInput(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		_, live, ended := w.Foreground(t.Context(), Command{Owner: me("a"), Line: "sleep"})
 		live.Named("cmd_f")
 		j, err := w.Find(me("a"), "cmd_f")
@@ -335,7 +335,7 @@ func TestCommandsOfCallsThatWaitTakeNoInput(t *testing.T) {
 }
 
 func TestAPersonIsNotAskedThroughACallThatWasAnswered(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		asked := 0
 		live := run.Live{Asker: run.Asker{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 			asked++
@@ -363,7 +363,7 @@ func TestAPersonIsNotAskedThroughACallThatWasAnswered(t *testing.T) {
 }
 
 func TestAPanicIsAnErrorOfItsCommandAlone(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		j, err := w.Start(t.Context(), Command{Owner: me("a"), Run: func(_ context.Context, live run.Live) (tipstaff.Result, error) {
 			live.Name("cmd_1")
 			live.Started()
@@ -382,7 +382,7 @@ func TestAPanicIsAnErrorOfItsCommandAlone(t *testing.T) {
 
 // TestAThousandWaitersCostLittle: under 8 kB each, and nothing while nothing happens.
 func TestAThousandWaitersCostLittle(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newFixture(t, Options{})
 	j, c := w.mustStart(me("a"), "")
 	memory := func() uint64 {
 		runtime.GC()

@@ -41,7 +41,7 @@ func TestAWaitEndsWithWhatItWaitsFor(t *testing.T) {
 		{"a port, and it ends", Until{Port: 80}, func(c *command) { c.end(0) }, false, lastLook},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			bubble(t, Options{}, func(t *testing.T, w *world) {
+			bubble(t, Options{}, func(t *testing.T, w *fixture) {
 				j, cmd := w.mustStart(me("a"), "")
 				go func() {
 					time.Sleep(10 * time.Minute)
@@ -67,7 +67,7 @@ func TestAWaitThatTheEndEndsKnowsHowItEnded(t *testing.T) {
 		"a line": {Match: regexp.MustCompile("ready")},
 	} {
 		t.Run(what, func(t *testing.T) {
-			bubble(t, Options{}, func(t *testing.T, w *world) {
+			bubble(t, Options{}, func(t *testing.T, w *fixture) {
 				j, cmd := w.mustStart(me("a"), "")
 				go func() {
 					cmd.out.End()
@@ -86,7 +86,7 @@ func TestAWaitThatTheEndEndsKnowsHowItEnded(t *testing.T) {
 }
 
 func TestAWaitForAPortLooksFourTimesASecond(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		j, c := w.mustStart(me("a"), "")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -100,7 +100,7 @@ func TestAWaitForAPortLooksFourTimesASecond(t *testing.T) {
 }
 
 func TestALineInAFloodIsFound(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, w *world) {
+	bubble(t, Options{}, func(t *testing.T, w *fixture) {
 		j, c := w.mustStart(me("a"), "")
 		go func() {
 			for i := range 2000 {

@@ -33,7 +33,7 @@ func inBubble(t *testing.T, host func(c *talk), test func(b *bubble), changes ..
 	synctest.Test(t, func(t *testing.T) {
 		var hosting sync.WaitGroup
 		gone := make(chan bool, 1000)
-		w := newWorld()
+		w := newInternet()
 		w.names["good.example"] = []string{public1}
 		o := Options{
 			Hosts: hosts(t, "good.example"), Resolver: w, Own: func() ([]netip.Prefix, error) { return nil, nil },
@@ -319,7 +319,7 @@ func TestAProgramThatGoesAwayIsNotServedFurther(t *testing.T) {
 }
 
 func TestAnAddressThatDoesNotAnswerCostsItsShareOfTheTime(t *testing.T) {
-	names := newWorld()
+	names := newInternet()
 	names.names["good.example"] = []string{public1, public2, "1.1.1.1"}
 	var tried []string
 	inBubble(t, echo, func(b *bubble) {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestAListedHostIsReached(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.host("registry.example", public1, server(t), 80, 8080)
 	w.host("a.b.wild.example", public2, w.routes[public1+":80"], 80)
 	w.routes["[2606:4700::1111]:80"] = w.routes[public1+":80"]
@@ -37,7 +37,7 @@ func TestAListedHostIsReached(t *testing.T) {
 }
 
 func TestWhatIsNotListedIsRefusedUnaskedAndTaught(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.host("evil.example", public1, server(t), 80, 443, 22)
 	w.host("good.example", public1, w.routes[public1+":80"], 80, 443, 22)
 	w.host("wild.example", public1, w.routes[public1+":80"], 80, 443, 22)
@@ -81,7 +81,7 @@ func TestWhatIsNotListedIsRefusedUnaskedAndTaught(t *testing.T) {
 }
 
 func TestAListedNameThatLeadsInsideIsRefused(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	proxy, _ := w.proxy(t, "rebind.example,10.9.0.0/16:8080")
 	client := through(t, proxy, token)
 	for addr, want := range map[string]string{
@@ -108,7 +108,7 @@ func TestAListedNameThatLeadsInsideIsRefused(t *testing.T) {
 }
 
 func TestAnAddressThatIsListedMayBeLedTo(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.host("git.corp.example", "10.1.2.3", server(t), 80)
 	w.names["mine.example"] = []string{"8.8.8.8"}
 	w.routes["8.8.8.8:80"] = w.routes["10.1.2.3:80"]
@@ -121,7 +121,7 @@ func TestAnAddressThatIsListedMayBeLedTo(t *testing.T) {
 }
 
 func TestOfSeveralAddressesOnlyTheGoodOnesAreDialled(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.names["mixed.example"] = []string{"127.0.0.1", public1, "10.0.0.1", "::ffff:" + public2, "fe80::1%lo"}
 	w.routes[public2+":80"] = server(t)
 	proxy, _ := w.proxy(t, "mixed.example")
@@ -135,7 +135,7 @@ func TestOfSeveralAddressesOnlyTheGoodOnesAreDialled(t *testing.T) {
 }
 
 func TestASecondAnswerOfTheNameServerChangesNothing(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.host("rebind.example", public1, server(t), 80, 443)
 	w.names["rebind.example"] = []string{public1, "then", "127.0.0.1"}
 	proxy, _ := w.proxy(t, "rebind.example")
@@ -157,7 +157,7 @@ func TestASecondAnswerOfTheNameServerChangesNothing(t *testing.T) {
 }
 
 func TestWhatCannotBeReachedIsSaid(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.names["closed.example"] = []string{public1}
 	w.names["slow.example"] = []string{public2, public2}
 	hang := func(o *Options) {
@@ -196,7 +196,7 @@ func TestWhatCannotBeReachedIsSaid(t *testing.T) {
 }
 
 func TestWithoutTheMachinesAddressesNobodyIsReached(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.host("good.example", public1, server(t), 80)
 	proxy, _ := w.proxy(t, "good.example", func(o *Options) {
 		o.Own = func() ([]netip.Prefix, error) { return nil, errors.New("netlink is gone") }
@@ -208,7 +208,7 @@ func TestWithoutTheMachinesAddressesNobodyIsReached(t *testing.T) {
 }
 
 func TestTheOperatorLearnsMore(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.names["inside.example"] = []string{"10.1.2.3"}
 	w.host("good.example", public1, server(t), 80)
 	var log strings.Builder
@@ -232,7 +232,7 @@ func TestTheOperatorLearnsMore(t *testing.T) {
 }
 
 func TestTheTokenIsAskedFor(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.host("good.example", public1, server(t), 80)
 	proxy, p := w.proxy(t, "good.example")
 	other := serve(t, p, "another")

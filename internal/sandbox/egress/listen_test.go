@@ -26,7 +26,7 @@ func socket(t *testing.T) (*os.File, string) {
 }
 
 func TestAProxyServesASocketThatSomebodyElseHasOpened(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	f, addr := socket(t)
 	defer f.Close()
 	l, err := Listen(f)

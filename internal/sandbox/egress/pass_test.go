@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// handled is a world in which good.example is served by a handler.
-func handled(t testing.TB, h http.HandlerFunc) (proxy string, w *world) {
+// handled is an internet in which good.example is served by a handler.
+func handled(t testing.TB, h http.HandlerFunc) (proxy string, w *internet) {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	w = newWorld()
+	w = newInternet()
 	w.host("good.example", public1, s.Listener.Addr().String(), 80)
 	proxy, _ = w.proxy(t, "good.example")
 	return proxy, w
@@ -119,7 +119,7 @@ func TestBodiesArePassedOn(t *testing.T) {
 
 // A refusal closes the connection while the program is still sending.
 func TestARefusedUploadHearsWhy(t *testing.T) {
-	proxy, _ := newWorld().proxy(t, "good.example")
+	proxy, _ := newInternet().proxy(t, "good.example")
 	for range 5 {
 		req, _ := http.NewRequest("PUT", "http://evil.example/", bytes.NewReader(make([]byte, 400<<10)))
 		resp, err := through(t, proxy, token).Do(req)
@@ -245,7 +245,7 @@ func TestAPlainRequestDoesNotChangeItsProtocol(t *testing.T) {
 }
 
 func TestAFloodOfHeadersIsBounded(t *testing.T) {
-	proxy, _ := newWorld().proxy(t, "good.example", func(o *Options) { o.MaxHeaderBytes = 8 << 10 })
+	proxy, _ := newInternet().proxy(t, "good.example", func(o *Options) { o.MaxHeaderBytes = 8 << 10 })
 	conn := dialProxy(t, proxy).say("GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n")
 	sent := 0
 	for range 1000 { // until it is refused
@@ -269,7 +269,7 @@ func TestAFloodOfHeadersIsBounded(t *testing.T) {
 }
 
 func TestAFloodOfTheHostsHeadersIsBounded(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.host("good.example", public1, listen(t, func(c *talk) {
 		http.ReadRequest(c.r)
 		io.WriteString(c.Conn, "HTTP/1.1 200 OK\r\nX-Flood: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")

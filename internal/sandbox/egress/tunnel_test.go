@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// secure is a world in which good.example and evil.example share an address and
+// secure is an internet in which good.example and evil.example share an address and
 // a TLS server, as behind a CDN.
-func secure(t testing.TB, list string) (proxy string, w *world, roots *x509.CertPool) {
+func secure(t testing.TB, list string) (proxy string, w *internet, roots *x509.CertPool) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s by TLS name %q", r.Host, r.TLS.ServerName)
@@ -27,7 +27,7 @@ func secure(t testing.TB, list string) (proxy string, w *world, roots *x509.Cert
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	w = newWorld()
+	w = newInternet()
 	w.host("example.com", public1, s.Listener.Addr().String(), 443) // httptest's certificate is for it
 	w.host("evil.example", public1, s.Listener.Addr().String(), 443)
 	proxy, _ = w.proxy(t, list)
@@ -175,7 +175,7 @@ func TestNoBytesOfARefusedHelloArrive(t *testing.T) {
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			arrived := make(chan string, 1)
-			w := newWorld()
+			w := newInternet()
 			w.host("good.example", public1, listen(t, func(c *talk) {
 				b, _ := io.ReadAll(c)
 				arrived <- string(b)
@@ -209,7 +209,7 @@ func TestAHelloArrivesAsItWasWritten(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			arrived := make(chan string, 1)
-			w := newWorld()
+			w := newInternet()
 			w.host("good.example", public1, listen(t, func(c *talk) {
 				b, _ := io.ReadAll(c)
 				arrived <- string(b)
@@ -241,7 +241,7 @@ func TestWhatIsSaidTogetherWithCONNECTIsLookedAt(t *testing.T) {
 }
 
 func TestAServerMaySpeakFirst(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.host("mail.example", public1, listen(t, func(c *talk) {
 		c.say("220 mail.example\r\n").hear("EHLO me\r\n")
 		c.say("250 hello\r\n").hear("QUIT\r\n")
@@ -257,7 +257,7 @@ func TestAServerMaySpeakFirst(t *testing.T) {
 
 func TestEachDirectionEndsByItself(t *testing.T) {
 	thanked := make(chan string, 1)
-	w := newWorld()
+	w := newInternet()
 	w.host("up.example", public1, listen(t, func(c *talk) {
 		all, _ := io.ReadAll(c) // until the program has said everything
 		c.say(fmt.Sprintf("%d bytes", len(all)))
@@ -286,7 +286,7 @@ func TestEachDirectionEndsByItself(t *testing.T) {
 }
 
 func TestMuchGoesThroughBothWays(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.host("echo.example", public1, listen(t, func(c *talk) { io.Copy(c.Conn, c) }), 80)
 	proxy, _ := w.proxy(t, "echo.example")
 	conn := connect(t, proxy, "echo.example:80")
@@ -301,7 +301,7 @@ func TestMuchGoesThroughBothWays(t *testing.T) {
 }
 
 func TestWhoComesWhenAllPlacesAreTakenWaits(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.host("echo.example", public1, listen(t, func(c *talk) { io.Copy(c.Conn, c) }), 80)
 	proxy, _ := w.proxy(t, "echo.example", func(o *Options) { o.MaxConns = 2 })
 	first, second := connect(t, proxy, "echo.example:80"), connect(t, proxy, "echo.example:80")
@@ -321,7 +321,7 @@ func TestWhoComesWhenAllPlacesAreTakenWaits(t *testing.T) {
 }
 
 func TestCloseEndsEverythingAndWaits(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	asked := make(chan bool)
 	w.host("echo.example", public1, listen(t, func(c *talk) { io.Copy(c.Conn, c) }), 443)
 	w.routes[public1+":80"] = listen(t, func(c *talk) { http.ReadRequest(c.r); asked <- true; io.Copy(io.Discard, c) })
@@ -382,7 +382,7 @@ func TestCloseEndsEverythingAndWaits(t *testing.T) {
 }
 
 func TestServeEndsWithItsContextAlone(t *testing.T) {
-	w := newWorld()
+	w := newInternet()
 	w.host("echo.example", public1, listen(t, func(c *talk) { io.Copy(c.Conn, c) }), 443)
 	proxy, p := w.proxy(t, "echo.example")
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"testing"
+
+	"tipstaff/internal/testing/testworld"
 )
 
 // pins is a binder that pins nothing.
@@ -27,16 +29,16 @@ func (p *pins) Bind(dir, name string) error {
 }
 
 // pinned is a repository whose configuration is pinned, with a door.
-func (w *world) pinned(name string) *item {
+func (w *workspace) pinned(name string) *item {
 	w.Helper()
 	w.skeleton(name)
-	w.protect(Item{Path: name + "/config", Kind: Config, GitDir: name, Pinned: true, Stage: w.at(name) + "/hooks"})
-	return w.find(w.at(name + "/config"))
+	w.protect(Item{Path: name + "/config", Kind: Config, GitDir: name, Pinned: true, Stage: w.At(name) + "/hooks"})
+	return w.find(w.At(name + "/config"))
 }
 
 // TestABinderThatMissedAChangeIsStale: one that pinned the new file is not.
 func TestABinderThatMissedAChangeIsStale(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	it := w.pinned("r")
 	good, bad, left, late := &pins{}, &pins{fails: true}, &pins{}, &pins{}
 	before := w.Changes()
@@ -56,7 +58,7 @@ func TestABinderThatMissedAChangeIsStale(t *testing.T) {
 	now := it.read()
 	next := now
 	next.text = []byte(namedConfig)
-	w.must(w.replace(it, next, now, always))
+	w.Must(w.replace(it, next, now, always))
 	it.mu.Unlock()
 	w.says("r/config", namedConfig)
 	if w.Stale(good) || !w.Stale(bad) || !w.Stale(late) || w.Stale(left) {
@@ -72,16 +74,16 @@ func TestABinderThatMissedAChangeIsStale(t *testing.T) {
 }
 
 // nothingIn fails where a directory holds more than these.
-func (w *world) nothingIn(dir string, names ...string) {
+func (w *workspace) nothingIn(dir string, names ...string) {
 	w.Helper()
 	u := *w
-	u.root = w.at(dir)
+	u.Tree = &testworld.Tree{T: w.T, Root: w.At(dir)}
 	u.nothingBeside(names...)
 }
 
 // TestAReplacementThatIsNotMade leaves nothing, and no binder has missed anything.
 func TestAReplacementThatIsNotMade(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	it := w.pinned("r")
 	b := &pins{}
 	w.Join(b, w.Changes())
@@ -94,7 +96,7 @@ func TestAReplacementThatIsNotMade(t *testing.T) {
 		t.Error(err)
 	}
 	w.says("r/config", plainConfig)
-	b.then = func() { w.write("x", "newer"); w.must(os.Rename(w.at("x"), w.at("r/config"))) }
+	b.then = func() { w.write("x", "newer"); w.Must(os.Rename(w.At("x"), w.At("r/config"))) }
 	if err := w.replace(it, next, now, always); !errors.Is(err, errNewer) {
 		t.Error(err)
 	}
@@ -106,7 +108,7 @@ func TestAReplacementThatIsNotMade(t *testing.T) {
 // stale; a command cannot have written it in place.
 func TestAPersonReplacesAPinnedFile(t *testing.T) {
 	for _, runs := range []bool{false, true} {
-		w := newWorld(t)
+		w := newWorkspace(t)
 		it := w.pinned("r")
 		b := &pins{}
 		w.Join(b, w.Changes())
@@ -115,7 +117,7 @@ func TestAPersonReplacesAPinnedFile(t *testing.T) {
 			c = w.begin()
 		}
 		w.write("x", namedConfig)
-		w.must(os.Rename(w.at("x"), w.at("r/config")))
+		w.Must(os.Rename(w.At("x"), w.At("r/config")))
 		w.settle()
 		w.says("r/config", namedConfig)
 		if w.Stale(b) || len(b.bound) != 1 {
@@ -140,12 +142,12 @@ func TestAPersonReplacesAPinnedFile(t *testing.T) {
 // TestAFileThatComesAgainIsAnother, though the kernel gives it the same number: a
 // person has removed the pinned file, and with it the pin.
 func TestAFileThatComesAgainIsAnother(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.pinned("r")
 	for range 50 {
 		c := w.begin()
-		w.must(os.Remove(w.at("r/config")))
-		w.must(os.WriteFile(w.at("r/config"), []byte(evilConfig), 0o600))
+		w.Must(os.Remove(w.At("r/config")))
+		w.Must(os.WriteFile(w.At("r/config"), []byte(evilConfig), 0o600))
 		if found := c.End(); w.paths(found) != "r/config" {
 			t.Fatalf("violations %v", found)
 		}
@@ -155,18 +157,18 @@ func TestAFileThatComesAgainIsAnother(t *testing.T) {
 
 // TestAPinIsNoProofForAFileWithTwoNames, also when the other is gone.
 func TestAPinIsNoProofForAFileWithTwoNames(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.skeleton("r")
-	w.must(os.Link(w.at("r/config"), w.at("x")))
-	w.protect(Item{Path: "r/config", Kind: Config, GitDir: "r", Pinned: true, Stage: w.at("r/hooks")})
-	f, err := os.OpenFile(w.at("x"), os.O_APPEND|os.O_WRONLY, 0)
-	w.must(err)
+	w.Must(os.Link(w.At("r/config"), w.At("x")))
+	w.protect(Item{Path: "r/config", Kind: Config, GitDir: "r", Pinned: true, Stage: w.At("r/hooks")})
+	f, err := os.OpenFile(w.At("x"), os.O_APPEND|os.O_WRONLY, 0)
+	w.Must(err)
 	defer func() { _ = f.Close() }()
-	w.must(os.Remove(w.at("x")))
+	w.Must(os.Remove(w.At("x")))
 	w.settle()
 	found, stopped := w.attack(func() {
 		_, err := f.WriteString("[core]\nfsmonitor = evil\n")
-		w.must(err)
+		w.Must(err)
 	})
 	if found != "r/config" || !stopped {
 		t.Errorf("violations %q, stopped %v", found, stopped)
@@ -176,12 +178,12 @@ func TestAPinIsNoProofForAFileWithTwoNames(t *testing.T) {
 
 // TestADirectoryInPlaceOfAPinnedFile is put back as well.
 func TestADirectoryInPlaceOfAPinnedFile(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.pinned("r")
 	found, _ := w.attack(func() {
 		w.write("r/d/x", "evil")
-		w.must(os.Remove(w.at("r/config")))
-		w.must(os.Rename(w.at("r/d"), w.at("r/config")))
+		w.Must(os.Remove(w.At("r/config")))
+		w.Must(os.Rename(w.At("r/d"), w.At("r/config")))
 	})
 	if found != "r/config" {
 		t.Errorf("violations %q", found)
@@ -191,12 +193,12 @@ func TestADirectoryInPlaceOfAPinnedFile(t *testing.T) {
 
 // TestAnEmptyPointerIsNotTakenOver: git makes the file first, and writes then.
 func TestAnEmptyPointerIsNotTakenOver(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.repository("there")
 	w.write("a/.git", "gitdir: ../there\n")
-	w.Protect(w.root, append(Repository(w.at("there"), false), Item{Path: w.at("a/.git"), Kind: Pointer, Why: "why"}))
+	w.Protect(w.Root, append(Repository(w.At("there"), false), Item{Path: w.At("a/.git"), Kind: Pointer, Why: "why"}))
 	found, _ := w.attack(func() {
-		w.must(os.Truncate(w.at("a/.git"), 0))
+		w.Must(os.Truncate(w.At("a/.git"), 0))
 		w.settle()
 		w.add("a/.git", "gitdir: ../evil\n")
 	})
@@ -209,13 +211,13 @@ func TestAnEmptyPointerIsNotTakenOver(t *testing.T) {
 // TestANewRepository: what it brings from git's templates stays, what names a program
 // goes; no command is ended for what git has brought along.
 func TestANewRepository(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.write("r/config", evilConfig)
 	w.write("r/hooks/pre-commit.sample", "#!/bin/sh\n")
 	w.write("r/hooks/pre-commit", "evil")
-	w.mkdir("r/branches")
+	w.Mkdir("r/branches")
 	c := w.begin()
-	found := w.Protect(w.root, Repository(w.at("r"), true))
+	found := w.Protect(w.Root, Repository(w.At("r"), true))
 	if got := w.paths(found); got != "r/config r/hooks" || c.stopped.Load() != 0 {
 		t.Errorf("violations %q", got)
 	}
@@ -232,17 +234,17 @@ func TestANewRepository(t *testing.T) {
 // can write the file in place, and its write does not count as a person's.
 func TestAPinThatComesLaterDoesNotBindWhoRunsAlready(t *testing.T) {
 	for _, known := range []bool{false, true} {
-		w := newWorld(t)
+		w := newWorkspace(t)
 		w.repository("r")
-		list := Repository(w.at("r"), false)
+		list := Repository(w.At("r"), false)
 		if known {
-			w.Protect(w.root, list)
+			w.Protect(w.Root, list)
 		}
 		c := w.begin()
 		for i := range list {
 			list[i].Pinned = list[i].Kind == Config
 		}
-		w.Protect(w.root, list)
+		w.Protect(w.Root, list)
 		w.add("r/config", "[core]\nfsmonitor = evil\n")
 		if found := c.End(); w.paths(found) != "r/config" {
 			t.Errorf("known before: %v, violations %q", known, w.paths(found))

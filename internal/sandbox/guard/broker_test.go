@@ -68,7 +68,7 @@ func (a *asked) Return(errno syscall.Errno) { a.done <- unix.ErrnoName(errno) }
 
 // rename asks the guard, and gives its one answer: "" is success in place of the
 // command.
-func (w *world) rename(a *asked) (answer, why string) {
+func (w *workspace) rename(a *asked) (answer, why string) {
 	w.Helper()
 	w.Supervise(a, func(s string) { why = s })
 	select {
@@ -80,61 +80,71 @@ func (w *world) rename(a *asked) (answer, why string) {
 	return answer, why
 }
 
-func (w *world) lock(name, text string) *asked {
+func (w *workspace) lock(name, text string) *asked {
 	w.write(name+".lock", text)
-	return ask(w.at(name)+".lock", w.at(name))
+	return ask(w.At(name)+".lock", w.At(name))
 }
 
 // TestARenameIsAnswered: let through, made in place of the command, or refused.
 func TestARenameIsAnswered(t *testing.T) {
 	for _, c := range []struct {
 		says   string
-		call   func(w *world) *asked
+		call   func(w *workspace) *asked
 		answer string
 		config string // afterwards
 	}{
-		{"an honest change", func(w *world) *asked { return w.lock("r/config", namedConfig) }, "", namedConfig},
-		{"a program", func(w *world) *asked { return w.lock("r/config", evilConfig) }, "EPERM", plainConfig},
-		{"no configuration", func(w *world) *asked { return w.lock("r/config", "[core") }, "EPERM", plainConfig},
-		{"a file of 2 MiB", func(w *world) *asked { return w.lock("r/config", strings.Repeat("\n", 2<<20)) }, "continue", plainConfig},
-		{"a link", func(w *world) *asked {
-			w.must(os.Symlink("x", w.at("r/config.lock")))
-			return ask(w.at("r/config.lock"), w.at("r/config"))
+		{"an honest change", func(w *workspace) *asked { return w.lock("r/config", namedConfig) }, "", namedConfig},
+		{"a program", func(w *workspace) *asked { return w.lock("r/config", evilConfig) }, "EPERM", plainConfig},
+		{"no configuration", func(w *workspace) *asked { return w.lock("r/config", "[core") }, "EPERM", plainConfig},
+		{"a file of 2 MiB", func(w *workspace) *asked { return w.lock("r/config", strings.Repeat("\n", 2<<20)) }, "continue", plainConfig},
+		{"a link", func(w *workspace) *asked {
+			w.Must(os.Symlink("x", w.At("r/config.lock")))
+			return ask(w.At("r/config.lock"), w.At("r/config"))
 		}, "continue", plainConfig},
-		{"no lock", func(w *world) *asked { return ask(w.at("r/config.lock"), w.at("r/config")) }, "continue", plainConfig},
-		{"another name", func(w *world) *asked { w.lock("r/config", evilConfig); return ask(w.at("r/config.lock"), w.at("r/x")) }, "continue", plainConfig},
-		{"from another name", func(w *world) *asked { w.write("r/x", evilConfig); return ask(w.at("r/x"), w.at("r/config")) }, "continue", plainConfig},
-		{"from another directory", func(w *world) *asked { w.lock("config", evilConfig); return ask(w.at("config.lock"), w.at("r/config")) }, "continue", plainConfig},
-		{"an exchange", func(w *world) *asked { a := w.lock("r/config", evilConfig); a.flags = unix.RENAME_EXCHANGE; return a }, "continue", plainConfig},
-		{"where there is no repository", func(w *world) *asked { w.mkdir("d"); return w.lock("d/config", evilConfig) }, "continue", plainConfig},
-		{"memory that cannot be read", func(*world) *asked { return ask("", "") }, "continue", plainConfig},
-		{"another call", func(w *world) *asked { a := w.lock("r/config", evilConfig); a.number = unix.SYS_READ; return a }, "continue", plainConfig},
-		{"a name that changes after the look", func(w *world) *asked {
+		{"no lock", func(w *workspace) *asked { return ask(w.At("r/config.lock"), w.At("r/config")) }, "continue", plainConfig},
+		{"another name", func(w *workspace) *asked {
+			w.lock("r/config", evilConfig)
+			return ask(w.At("r/config.lock"), w.At("r/x"))
+		}, "continue", plainConfig},
+		{"from another name", func(w *workspace) *asked { w.write("r/x", evilConfig); return ask(w.At("r/x"), w.At("r/config")) }, "continue", plainConfig},
+		{"from another directory", func(w *workspace) *asked {
+			w.lock("config", evilConfig)
+			return ask(w.At("config.lock"), w.At("r/config"))
+		}, "continue", plainConfig},
+		{"an exchange", func(w *workspace) *asked {
+			a := w.lock("r/config", evilConfig)
+			a.flags = unix.RENAME_EXCHANGE
+			return a
+		}, "continue", plainConfig},
+		{"where there is no repository", func(w *workspace) *asked { w.Mkdir("d"); return w.lock("d/config", evilConfig) }, "continue", plainConfig},
+		{"memory that cannot be read", func(*workspace) *asked { return ask("", "") }, "continue", plainConfig},
+		{"another call", func(w *workspace) *asked { a := w.lock("r/config", evilConfig); a.number = unix.SYS_READ; return a }, "continue", plainConfig},
+		{"a name that changes after the look", func(w *workspace) *asked {
 			a := w.lock("r/config", namedConfig)
 			a.texts = func(name string, times int) string {
 				if times > 1 && name == a.to {
-					return w.at("r/other")
+					return w.At("r/other")
 				}
 				return name
 			}
 			return a
 		}, "continue", plainConfig},
-		{"a directory that changes after the look", func(w *world) *asked {
+		{"a directory that changes after the look", func(w *workspace) *asked {
 			w.skeleton("s")
 			w.write("s/config.lock", evilConfig)
 			a := w.lock("r/config", namedConfig)
 			a.texts = func(name string, times int) string {
 				if times > 1 {
-					return w.at("s/" + filepath.Base(name))
+					return w.At("s/" + filepath.Base(name))
 				}
 				return name
 			}
 			return a
 		}, "continue", plainConfig},
-		{"a call that is not valid any more", func(w *world) *asked { a := w.lock("r/config", namedConfig); a.gone = true; return a }, "continue", plainConfig},
+		{"a call that is not valid any more", func(w *workspace) *asked { a := w.lock("r/config", namedConfig); a.gone = true; return a }, "continue", plainConfig},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorkspace(t)
 			w.pinned("r")
 			b := &pins{}
 			w.Join(b, w.Changes())
@@ -143,7 +153,7 @@ func TestARenameIsAnswered(t *testing.T) {
 				t.Errorf("answered %q, %q", answer, why)
 			}
 			w.says("r/config", c.config)
-			if _, err := os.Lstat(w.at("r/config.lock")); c.answer == "" && err == nil {
+			if _, err := os.Lstat(w.At("r/config.lock")); c.answer == "" && err == nil {
 				t.Error("the lock is there still")
 			}
 			w.nothingIn("r/hooks", "pre-commit")
@@ -156,7 +166,7 @@ func TestARenameIsAnswered(t *testing.T) {
 
 // TestACallThatEndsWhileItIsJudged changes nothing, whenever it ends.
 func TestACallThatEndsWhileItIsJudged(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.pinned("r")
 	a := w.lock("r/config", namedConfig+"[extensions]\n\tworktreeConfig = true\n")
 	b := &pins{then: func() { a.mu.Lock(); a.gone = true; a.mu.Unlock() }}
@@ -174,7 +184,7 @@ func TestACallThatEndsWhileItIsJudged(t *testing.T) {
 
 // TestTimeIsUpOrTheChangeIsMade: never both, for any timing.
 func TestTimeIsUpOrTheChangeIsMade(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.pinned("r")
 	w.Join(&pins{}, w.Changes())
 	seen := map[string]int{}
@@ -203,9 +213,9 @@ func TestTimeIsUpOrTheChangeIsMade(t *testing.T) {
 
 // TestWorkTreesOfTheirOwn: the file that git would read next is pinned before it is.
 func TestWorkTreesOfTheirOwn(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.skeleton("r")
-	stage := w.at("r/hooks")
+	stage := w.At("r/hooks")
 	w.protect(Item{Path: "r/config", Kind: Config, GitDir: "r", Pinned: true, Stage: stage},
 		Item{Path: "r/config.worktree", Kind: Config, GitDir: "r", Stage: stage})
 	text := plainConfig + "[extensions]\n\tworktreeConfig = true\n"
@@ -215,7 +225,7 @@ func TestWorkTreesOfTheirOwn(t *testing.T) {
 	}
 	w.says("r/config", text)
 	w.says("r/config.worktree", "")
-	if !w.PinnedSince(before, []string{w.root}) || w.PinnedSince(before, []string{t.TempDir()}) || w.PinnedSince(w.Pins(), []string{w.root}) {
+	if !w.PinnedSince(before, []string{w.Root}) || w.PinnedSince(before, []string{t.TempDir()}) || w.PinnedSince(w.Pins(), []string{w.Root}) {
 		t.Error("what was found before counts, or another workspace is searched anew")
 	}
 	if answer, _ := w.rename(w.lock("r/config.worktree", evilConfig)); answer != "EPERM" {
@@ -233,10 +243,10 @@ func TestWorkTreesOfTheirOwn(t *testing.T) {
 // found earlier: only where it is pinned for all that run, a person has written it.
 func TestWhatIsPinnedForOneCommandMayNotBeForAnother(t *testing.T) {
 	for _, older := range []bool{false, true} {
-		w := newWorld(t)
+		w := newWorkspace(t)
 		w.pinned("r")
 		_ = w.begin()
-		c := w.Begin([]string{w.root}, func(path string) bool { return !older || path != w.at("r/config") }, func() {})
+		c := w.Begin([]string{w.Root}, func(path string) bool { return !older || path != w.At("r/config") }, func() {})
 		w.write("r/config", evilConfig)
 		found, want := w.paths(c.End()), map[bool]string{false: evilConfig, true: plainConfig}[older]
 		if (found == "r/config") != older {
@@ -248,13 +258,13 @@ func TestWhatIsPinnedForOneCommandMayNotBeForAnother(t *testing.T) {
 
 // TestARepositoryThatIsBeingMadeIsTakenUp when git writes its configuration.
 func TestARepositoryThatIsBeingMadeIsTakenUp(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	c := w.begin()
 	w.skeleton("new")
 	if answer, why := w.rename(w.lock("new/config", evilConfig)); answer != "EPERM" || why == "" || w.Announced() != 1 {
 		t.Errorf("answered %q, %q; announced %d", answer, why, w.Announced())
 	}
-	w.must(os.Rename(w.at("new/config.lock"), w.at("new/config"))) // by some other way
+	w.Must(os.Rename(w.At("new/config.lock"), w.At("new/config"))) // by some other way
 	if found := c.End(); w.paths(found) != "new/config new/hooks" {
 		t.Errorf("violations %v", found)
 	}
@@ -263,9 +273,9 @@ func TestARepositoryThatIsBeingMadeIsTakenUp(t *testing.T) {
 
 // TestAClosedGuardLetsTheKernelDecide.
 func TestAClosedGuardLetsTheKernelDecide(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.pinned("r")
-	w.must(w.watch.close())
+	w.Must(w.watch.close())
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()

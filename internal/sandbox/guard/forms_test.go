@@ -16,22 +16,22 @@ import (
 // inPlace lists ways to replace a file.
 var inPlace = []struct {
 	says string
-	make func(w *world, at string)
+	make func(w *workspace, at string)
 }{
-	{"a file", func(w *world, at string) { w.write(at, evilConfig) }},
-	{"a link", func(w *world, at string) { w.write("x", evilConfig); w.must(os.Symlink("x", w.at(at))) }},
-	{"a link that leads nowhere", func(w *world, at string) { w.must(os.Symlink("nowhere", w.at(at))) }},
-	{"a link to itself", func(w *world, at string) { w.must(os.Symlink("it", w.at(at))) }},
-	{"a directory", func(w *world, at string) { w.write(at+"/pre-commit", "evil") }},
-	{"an empty directory", func(w *world, at string) { w.mkdir(at) }},
-	{"a FIFO", func(w *world, at string) { w.must(unix.Mkfifo(w.at(at), 0o600)) }},
-	{"a socket", func(w *world, at string) { w.must(w.socket(at)) }},
-	{"a file of 2 MiB", func(w *world, at string) { w.write(at, strings.Repeat("[a]\n", 1<<19)) }},
-	{"a file that claims a terabyte", func(w *world, at string) { w.write(at, ""); w.must(os.Truncate(w.at(at), 1<<40)) }},
+	{"a file", func(w *workspace, at string) { w.write(at, evilConfig) }},
+	{"a link", func(w *workspace, at string) { w.write("x", evilConfig); w.Must(os.Symlink("x", w.At(at))) }},
+	{"a link that leads nowhere", func(w *workspace, at string) { w.Must(os.Symlink("nowhere", w.At(at))) }},
+	{"a link to itself", func(w *workspace, at string) { w.Must(os.Symlink("it", w.At(at))) }},
+	{"a directory", func(w *workspace, at string) { w.write(at+"/pre-commit", "evil") }},
+	{"an empty directory", func(w *workspace, at string) { w.Mkdir(at) }},
+	{"a FIFO", func(w *workspace, at string) { w.Must(unix.Mkfifo(w.At(at), 0o600)) }},
+	{"a socket", func(w *workspace, at string) { w.Must(w.socket(at)) }},
+	{"a file of 2 MiB", func(w *workspace, at string) { w.write(at, strings.Repeat("[a]\n", 1<<19)) }},
+	{"a file that claims a terabyte", func(w *workspace, at string) { w.write(at, ""); w.Must(os.Truncate(w.At(at), 1<<40)) }},
 }
 
-func (w *world) socket(at string) error {
-	dir, err := os.Open(filepath.Dir(w.at(at)))
+func (w *workspace) socket(at string) error {
+	dir, err := os.Open(filepath.Dir(w.At(at)))
 	if err != nil {
 		return err
 	}
@@ -59,18 +59,18 @@ func TestWhateverTakesThePlace(t *testing.T) {
 	} {
 		for _, c := range inPlace {
 			t.Run(fmt.Sprintf("%v %s %v", item.Kind, c.says, item.was), func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorkspace(t)
 				for name, text := range item.was {
 					w.write(name, text)
 				}
-				before := read(w.at("it"), 0)
+				before := read(w.At("it"), 0)
 				w.protect(item.Item)
 				found, stopped := w.attack(func() {
 					c.make(w, "new")
-					w.must(os.RemoveAll(w.at("it")))
-					w.must(os.Rename(w.at("new"), w.at("it")))
+					w.Must(os.RemoveAll(w.At("it")))
+					w.Must(os.Rename(w.At("new"), w.At("it")))
 				})
-				if now := read(w.at("it"), 0); !now.same(before) && !(c.says == "an empty directory" && now.form == directory) {
+				if now := read(w.At("it"), 0); !now.same(before) && !(c.says == "an empty directory" && now.form == directory) {
 					t.Errorf("there is %v now", now)
 				} else if now.same(before) && (found != "it" || !stopped) {
 					t.Errorf("violations %q, stopped %v", found, stopped)
@@ -82,10 +82,10 @@ func TestWhateverTakesThePlace(t *testing.T) {
 }
 
 // nothingBeside fails where something is left over in the root.
-func (w *world) nothingBeside(names ...string) {
+func (w *workspace) nothingBeside(names ...string) {
 	w.Helper()
-	list, err := os.ReadDir(w.root)
-	w.must(err)
+	list, err := os.ReadDir(w.Root)
+	w.Must(err)
 	for _, one := range list {
 		if !strings.Contains(" "+strings.Join(names, " ")+" ", " "+one.Name()+" ") {
 			w.Errorf("%s is left", one.Name())
@@ -94,7 +94,7 @@ func (w *world) nothingBeside(names ...string) {
 }
 
 // asAnother runs something as an ordinary user, on a thread that ends with it.
-func (w *world) asAnother(what func()) {
+func (w *workspace) asAnother(what func()) {
 	w.Helper()
 	if os.Getuid() != 0 {
 		what()
@@ -110,7 +110,7 @@ func (w *world) asAnother(what func()) {
 		what()
 		done <- nil
 	}()
-	w.must(<-done)
+	w.Must(<-done)
 }
 
 // withoutRights drops the capabilities by which root reads all files.
@@ -122,35 +122,35 @@ func withoutRights() error {
 // TestWhatMayNotBeRead: a file without permissions does not count as missing; it is put
 // back. A directory without permissions is checked when they are restored.
 func TestWhatMayNotBeRead(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.write("it", "good")
-	w.mkdir("d")
+	w.Mkdir("d")
 	w.asAnother(func() {
-		w.must(os.Chmod(w.at("it"), 0))
-		c := read(w.at("it"), 0)
+		w.Must(os.Chmod(w.At("it"), 0))
+		c := read(w.At("it"), 0)
 		if c.form != unseen {
 			t.Errorf("a file without rights is %v", c)
 		}
-		w.must(os.Chmod(w.at("d"), 0))
-		if c := read(w.at("d/config"), 0); c.form != unseen {
+		w.Must(os.Chmod(w.At("d"), 0))
+		if c := read(w.At("d/config"), 0); c.form != unseen {
 			t.Errorf("a file in a directory without rights is %v", c)
 		}
-		if c := read(w.at("d"), 0); c.form != unseen {
+		if c := read(w.At("d"), 0); c.form != unseen {
 			t.Errorf("a directory without rights is %v", c)
 		}
-		w.must(os.Chmod(w.at("d"), 0o700))
+		w.Must(os.Chmod(w.At("d"), 0o700))
 		it := &item{Item: fixed(), accepted: content{form: file, mode: 0o755, text: []byte("good"), sign: sign{size: 4}}}
-		it.Path = w.at("it")
+		it.Path = w.At("it")
 		if v := w.refuse(it, c, "why", nil, true); v.Fault != "" {
 			t.Error(v)
 		}
 		w.says("it", "good")
 		// A directory without rights that has taken the place of a file.
 		it = &item{Item: fixed(), accepted: it.accepted}
-		it.Path = w.at("other")
+		it.Path = w.At("other")
 		w.write("other/below/x", "evil")
-		w.must(os.Chmod(w.at("other/below"), 0))
-		w.must(os.Chmod(w.at("other"), 0))
+		w.Must(os.Chmod(w.At("other/below"), 0))
+		w.Must(os.Chmod(w.At("other"), 0))
 		if v := w.refuse(it, it.read(), "why", nil, true); v.Fault != "" {
 			t.Error(v)
 		}

@@ -12,7 +12,7 @@ type change struct {
 	says string
 	item Item
 	was  map[string]string // files that were there before
-	does func(w *world)
+	does func(w *workspace)
 	want string // the text of "it" when a command has done it
 	put  bool   // it was put back
 }
@@ -21,16 +21,16 @@ func fixed() Item  { return Item{Path: "it", Kind: Fixed} }
 func absent() Item { return Item{Path: "it", Kind: Absent} }
 func config() Item { return Item{Path: "it", Kind: Config, GitDir: "."} }
 
-func writes(text string) func(w *world) { return func(w *world) { w.write("it", text) } }
+func writes(text string) func(w *workspace) { return func(w *workspace) { w.write("it", text) } }
 
-func adds(text string) func(w *world) { return func(w *world) { w.add("it", text) } }
+func adds(text string) func(w *workspace) { return func(w *workspace) { w.add("it", text) } }
 
-func removes(w *world) { w.must(os.RemoveAll(w.at("it"))) }
+func removes(w *workspace) { w.Must(os.RemoveAll(w.At("it"))) }
 
-func moves(text string) func(w *world) {
-	return func(w *world) {
+func moves(text string) func(w *workspace) {
+	return func(w *workspace) {
 		w.write("x", text)
-		w.must(os.Rename(w.at("x"), w.at("it")))
+		w.Must(os.Rename(w.At("x"), w.At("it")))
 	}
 }
 
@@ -40,14 +40,14 @@ var changes = []change{
 	{"a fixed file that is written", fixed(), map[string]string{"it": "good"}, writes("evil"), "good", true},
 	{"one that is replaced", fixed(), map[string]string{"it": "good"}, moves("evil"), "good", true},
 	{"one that is removed", fixed(), map[string]string{"it": "good"}, removes, gone, false},
-	{"one that comes back otherwise", fixed(), map[string]string{"it": "good"}, func(w *world) { removes(w); w.settle(); w.write("it", "evil") }, "good", true},
-	{"one that comes back as it was", fixed(), map[string]string{"it": "good"}, func(w *world) { removes(w); w.settle(); moves("good")(w) }, "good", false},
+	{"one that comes back otherwise", fixed(), map[string]string{"it": "good"}, func(w *workspace) { removes(w); w.settle(); w.write("it", "evil") }, "good", true},
+	{"one that comes back as it was", fixed(), map[string]string{"it": "good"}, func(w *workspace) { removes(w); w.settle(); moves("good")(w) }, "good", false},
 	{"one that was not there", fixed(), nil, writes("evil"), gone, true},
-	{"rights to be run", fixed(), map[string]string{"it": "good"}, func(w *world) { w.must(os.Chmod(w.at("it"), 0o600)) }, "good", true},
+	{"rights to be run", fixed(), map[string]string{"it": "good"}, func(w *workspace) { w.Must(os.Chmod(w.At("it"), 0o600)) }, "good", true},
 	{"a file that is not there", absent(), nil, writes("evil"), gone, true},
 	{"one that is moved there", absent(), nil, moves("evil"), gone, true},
 	{"one that goes", absent(), map[string]string{"it": "a person's"}, removes, gone, false},
-	{"one that goes and comes", absent(), map[string]string{"it": "a person's"}, func(w *world) { removes(w); w.settle(); w.write("it", "a person's") }, gone, true},
+	{"one that goes and comes", absent(), map[string]string{"it": "a person's"}, func(w *workspace) { removes(w); w.settle(); w.write("it", "a person's") }, gone, true},
 	{"a name in a configuration", config(), map[string]string{"it": plainConfig}, adds("[user]\n\tname = A\n"), namedConfig, false},
 	{"the same by a rename", config(), map[string]string{"it": plainConfig}, moves(namedConfig), namedConfig, false},
 	{"a program in it", config(), map[string]string{"it": plainConfig}, writes(evilConfig), plainConfig, true},
@@ -55,8 +55,8 @@ var changes = []change{
 	{"a person's program that stays", config(), map[string]string{"it": evilConfig}, moves(evilConfig + "[user]\n\tname = A\n"), evilConfig + "[user]\n\tname = A\n", false},
 	{"another program", config(), map[string]string{"it": evilConfig}, writes(evilConfig + "2\n"), evilConfig, true},
 	{"what is no configuration", config(), map[string]string{"it": plainConfig}, writes("[core\n"), plainConfig, true},
-	{"one in two steps", config(), map[string]string{"it": plainConfig}, func(w *world) { moves(namedConfig)(w); w.settle(); adds("[core]\nfsmonitor = evil\n")(w) }, namedConfig, true},
-	{"one that goes and comes with a program", config(), map[string]string{"it": plainConfig}, func(w *world) { removes(w); w.settle(); w.write("it", evilConfig) }, plainConfig, true},
+	{"one in two steps", config(), map[string]string{"it": plainConfig}, func(w *workspace) { moves(namedConfig)(w); w.settle(); adds("[core]\nfsmonitor = evil\n")(w) }, namedConfig, true},
+	{"one that goes and comes with a program", config(), map[string]string{"it": plainConfig}, func(w *workspace) { removes(w); w.settle(); w.write("it", evilConfig) }, plainConfig, true},
 }
 
 // TestWhatACommandChanges is judged by the kind of the item. A command that only did
@@ -64,7 +64,7 @@ var changes = []change{
 func TestWhatACommandChanges(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.says, func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorkspace(t)
 			for name, text := range c.was {
 				w.write(name, text)
 			}
@@ -83,7 +83,7 @@ func TestWhatACommandChanges(t *testing.T) {
 func TestWhatAPersonChangesIsTakenOver(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.says, func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorkspace(t)
 			for name, text := range c.was {
 				w.write(name, text)
 			}
@@ -108,7 +108,7 @@ func TestWhatAPersonChangesIsTakenOver(t *testing.T) {
 
 // TestAMildItemEndsACommandOnlyAfterAFew changes that were put back.
 func TestAMildItemEndsACommandOnlyAfterAFew(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.write("it", "good")
 	w.protect(Item{Path: "it", Mild: true})
 	c := w.begin()
@@ -128,13 +128,13 @@ func TestAMildItemEndsACommandOnlyAfterAFew(t *testing.T) {
 
 // TestAllSuspectsAreTold and those who cannot have done it are not.
 func TestAllSuspectsAreTold(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.write("a/it", "good")
-	w.mkdir("b")
+	w.Mkdir("b")
 	w.protect(Item{Path: "a/it"})
 	one, two := w.begin(), w.begin()
 	other := &running{}
-	other.Command = w.Begin([]string{w.at("b")}, everywhere, func() { other.stopped.Add(1) })
+	other.Command = w.Begin([]string{w.At("b")}, everywhere, func() { other.stopped.Add(1) })
 	over := w.begin()
 	over.End()
 	w.write("a/it", "evil")
@@ -154,20 +154,20 @@ func TestAllSuspectsAreTold(t *testing.T) {
 
 // TestALinkedWorkTreeMayBeMoved where commands may write, and nowhere else.
 func TestALinkedWorkTreeMayBeMoved(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.skeleton("r")
 	const gitdir = "r/worktrees/w/gitdir"
-	w.write(gitdir, w.at("w/.git")+"\n")
+	w.write(gitdir, w.At("w/.git")+"\n")
 	w.protect(Item{Path: gitdir, Kind: WorkTree})
-	for _, to := range []string{w.at("moved/.git"), "../../../moved/.git", w.at("a b/.git")} {
-		if found, stopped := w.attack(func() { w.must(os.WriteFile(w.at(gitdir), []byte(to+"\n"), 0o600)) }); found != "" || stopped {
+	for _, to := range []string{w.At("moved/.git"), "../../../moved/.git", w.At("a b/.git")} {
+		if found, stopped := w.attack(func() { w.Must(os.WriteFile(w.At(gitdir), []byte(to+"\n"), 0o600)) }); found != "" || stopped {
 			t.Errorf("to %s: violations %q, stopped %v", to, found, stopped)
 		}
 		w.says(gitdir, to+"\n")
 	}
 	was := w.text(gitdir)
-	for _, to := range []string{"/etc/.git", w.at("moved"), w.at("../.git"), "../../../../../.git"} {
-		if found, stopped := w.attack(func() { w.must(os.WriteFile(w.at(gitdir), []byte(to+"\n"), 0o600)) }); found != gitdir || !stopped {
+	for _, to := range []string{"/etc/.git", w.At("moved"), w.At("../.git"), "../../../../../.git"} {
+		if found, stopped := w.attack(func() { w.Must(os.WriteFile(w.At(gitdir), []byte(to+"\n"), 0o600)) }); found != gitdir || !stopped {
 			t.Errorf("to %s: violations %q, stopped %v", to, found, stopped)
 		}
 		w.says(gitdir, was)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+
 	"tipstaff/internal/testing/testcmd/testcmdtest"
 
 	"golang.org/x/sys/unix"
@@ -16,11 +17,11 @@ import (
 // TestALargeFileAmongHooks is a person's: it is never replaced by less, whatever
 // happens around it; and one that a command has changed is not run.
 func TestALargeFileAmongHooks(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	large := strings.Repeat("x", mostFile+1)
 	w.skeleton("r")
 	w.write("r/hooks/large", large)
-	w.Protect(w.root, Repository(w.at("r"), false))
+	w.Protect(w.Root, Repository(w.At("r"), false))
 	found, _ := w.attack(func() { w.write("r/hooks/post-commit", "evil") })
 	if found != "r/hooks" || w.text("r/hooks/post-commit") != gone || w.text("r/hooks/large") != large {
 		t.Errorf("a name beside it: violations %q, %d bytes", found, len(w.text("r/hooks/large")))
@@ -37,22 +38,22 @@ func TestALargeFileAmongHooks(t *testing.T) {
 	if found != "r/hooks!" || !stopped || w.text("r/hooks/large") != large+"evil" {
 		t.Errorf("a change of it: violations %q, stopped %v, %d bytes", found, stopped, len(w.text("r/hooks/large")))
 	}
-	if st, err := os.Stat(w.at("r/hooks/large")); err != nil || st.Mode()&0o111 != 0 {
+	if st, err := os.Stat(w.At("r/hooks/large")); err != nil || st.Mode()&0o111 != 0 {
 		t.Errorf("%v, %v", st.Mode(), err)
 	}
 }
 
 // TestMoreNamesThanAreKept are put back as one.
 func TestMoreNamesThanAreKept(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.repository("r")
 	found, stopped := w.attack(func() {
 		for i := range mostNames + 10 {
 			w.write("r/hooks/"+strconv.Itoa(i), "evil")
 		}
 	})
-	list, err := os.ReadDir(w.at("r/hooks"))
-	w.must(err)
+	list, err := os.ReadDir(w.At("r/hooks"))
+	w.Must(err)
 	if found != "r/hooks" || !stopped || len(list) != 1 {
 		t.Errorf("violations %q, stopped %v, %d names", found, stopped, len(list))
 	}
@@ -61,23 +62,23 @@ func TestMoreNamesThanAreKept(t *testing.T) {
 
 // TestATreeOfAnyDepthIsRemoved, with few descriptors.
 func TestATreeOfAnyDepthIsRemoved(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.repository("r")
-	w.mkdir("top")
+	w.Mkdir("top")
 	const at = "a-directory"
-	dir, err := openDir(w.at("top"))
-	w.must(err)
+	dir, err := openDir(w.At("top"))
+	w.Must(err)
 	for range 1000 {
-		w.must(unix.Mkdirat(dir, at, 0o700))
+		w.Must(unix.Mkdirat(dir, at, 0o700))
 		below, err := unix.Openat(dir, at, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		w.must(err)
-		w.must(unix.Close(dir))
+		w.Must(err)
+		w.Must(unix.Close(dir))
 		dir = below
 	}
-	w.must(unix.Close(dir))
-	found, _ := w.attack(func() { w.must(os.Rename(w.at("top"), w.at("r/hooks/top"))) })
-	list, err := os.ReadDir(w.at("r/hooks"))
-	w.must(err)
+	w.Must(unix.Close(dir))
+	found, _ := w.attack(func() { w.Must(os.Rename(w.At("top"), w.At("r/hooks/top"))) })
+	list, err := os.ReadDir(w.At("r/hooks"))
+	w.Must(err)
 	if found != "r/hooks" || len(list) != 1 {
 		t.Errorf("violations %q, there is %v", found, list)
 	}
@@ -87,17 +88,17 @@ func TestATreeOfAnyDepthIsRemoved(t *testing.T) {
 // are that a command makes.
 func TestALookIsBounded(t *testing.T) {
 	testcmdtest.Long(t)
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.repository("r")
 	for i := range 40 { // 10,000 files that claim 9 GiB
 		for k := range 250 {
 			name := "big/" + strconv.Itoa(i) + "/" + strconv.Itoa(k)
 			w.write(name, "")
-			w.must(os.Truncate(w.at(name), 900_000))
+			w.Must(os.Truncate(w.At(name), 900_000))
 		}
 	}
 	began := time.Now()
-	c := read(w.at("big"), 0)
+	c := read(w.At("big"), 0)
 	if c.whole() {
 		t.Error("it was read whole")
 	}
@@ -105,7 +106,7 @@ func TestALookIsBounded(t *testing.T) {
 		t.Errorf("a look took %v", took)
 	}
 	cmd := w.begin()
-	w.must(os.Rename(w.at("big"), w.at("r/hooks/big")))
+	w.Must(os.Rename(w.At("big"), w.At("r/hooks/big")))
 	if found := w.paths(w.ends(cmd)); found != "r/hooks" || w.text("r/hooks/big/1/1") != gone {
 		t.Errorf("violations %q", found)
 	}
@@ -115,7 +116,7 @@ func TestALookIsBounded(t *testing.T) {
 // TestMoreThanIsKeptOfADirectoryIsSaid: files that take no room on disk are as large in
 // memory as others. Items that were there stay protected, and other directories are.
 func TestMoreThanIsKeptOfADirectoryIsSaid(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	defer func(most int) { mostHeld = most }(mostHeld)
 	mostHeld = 4 << 20
 	w.repository("r")
@@ -124,8 +125,8 @@ func TestMoreThanIsKeptOfADirectoryIsSaid(t *testing.T) {
 		name := "many/" + strconv.Itoa(i)
 		w.skeleton(name)
 		w.write(name+"/hooks/pre-push", "")
-		w.must(os.Truncate(w.at(name+"/hooks/pre-push"), mostFile))
-		items = append(items, Repository(w.at(name), false)...)
+		w.Must(os.Truncate(w.At(name+"/hooks/pre-push"), mostFile))
+		items = append(items, Repository(w.At(name), false)...)
 	}
 	held := func() (n int) {
 		for path := range w.items {
@@ -133,13 +134,13 @@ func TestMoreThanIsKeptOfADirectoryIsSaid(t *testing.T) {
 		}
 		return n
 	}
-	if w.Protect(w.at("many"), items); !w.Full([]string{w.root, w.at("many")}) || w.Full([]string{w.root}) || held() > mostFile {
+	if w.Protect(w.At("many"), items); !w.Full([]string{w.Root, w.At("many")}) || w.Full([]string{w.Root}) || held() > mostFile {
 		t.Errorf("%d bytes are kept; full: %v", held(), w.full)
 	}
 	if found, _ := w.attack(func() { w.write("r/hooks/pre-commit", "evil") }); found != "r/hooks" {
 		t.Errorf("violations: %q", found)
 	}
-	if w.Protect(w.at("many"), items[:len(items)/5]); w.Full([]string{w.at("many")}) || held() < 2*mostFile {
+	if w.Protect(w.At("many"), items[:len(items)/5]); w.Full([]string{w.At("many")}) || held() < 2*mostFile {
 		t.Errorf("%d bytes are kept of what is less; full: %v", held(), w.full)
 	}
 }

@@ -22,12 +22,12 @@ func lfsHookOf(name, prints string) string {
 func TestHooksOfGitLFSMayCome(t *testing.T) {
 	for _, made := range []bool{false, true} {
 		for i, prints := range lfsHooks {
-			w := newWorld(t)
+			w := newWorkspace(t)
 			w.skeleton("r")
 			if made {
-				w.must(removeAll(mustOpen(t, w.at("r/hooks")), "pre-commit"))
+				w.Must(removeAll(mustOpen(t, w.At("r/hooks")), "pre-commit"))
 			}
-			w.Protect(w.root, Repository(w.at("r"), made))
+			w.Protect(w.Root, Repository(w.At("r"), made))
 			found, stopped := w.attack(func() {
 				for _, name := range []string{"pre-push", "post-checkout", "post-commit", "post-merge"} {
 					w.write("r/hooks/"+name, lfsHookOf(name, prints))
@@ -51,7 +51,7 @@ func TestWhatLooksLikeAHookOfGitLFS(t *testing.T) {
 		"post-checkout": "#!/bin/evil\n" + strings.SplitN(lfsHookOf("post-checkout", lfsHooks[0]), "\n", 2)[1],
 		"post-commit":   strings.Replace(lfsHookOf("post-commit", lfsHooks[0]), "This", "$(evil)", 1),
 	} {
-		w := newWorld(t)
+		w := newWorkspace(t)
 		w.repository("r")
 		was := w.text("r/hooks/" + name)
 		if found, stopped := w.attack(func() { w.write("r/hooks/"+name, hook) }); found != "r/hooks" || !stopped {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tipstaff/internal/testing/testworld"
 )
 
 func descriptors(t *testing.T) int {
@@ -28,7 +30,7 @@ func TestNothingIsLeftOfAGuard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &world{T: t, Guard: g, root: dir + "/ws"}
+		w := &workspace{Tree: &testworld.Tree{T: t, Root: dir + "/ws"}, Guard: g}
 		w.pinned("p")
 		w.repository("r")
 		c := w.begin()
@@ -40,8 +42,8 @@ func TestNothingIsLeftOfAGuard(t *testing.T) {
 		if len(c.End()) == 0 {
 			t.Error("nothing was found")
 		}
-		_ = os.WriteFile(w.at("r/config"), []byte(evilConfig), 0o600)
-		w.must(w.Close())
+		_ = os.WriteFile(w.At("r/config"), []byte(evilConfig), 0o600)
+		w.Must(w.Close())
 	}
 	round()
 	fds, goroutines := descriptors(t), runtime.NumGoroutine()
@@ -62,13 +64,13 @@ func TestNothingIsLeftOfAGuard(t *testing.T) {
 // TestAnItemThatIsRewrittenAgainAndAgain ends, and stays what it was; what is kept of
 // it is bounded.
 func TestAnItemThatIsRewrittenAgainAndAgain(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.repository("r")
 	c := w.begin()
 	for i := range 2000 {
-		x := w.at("x" + strconv.Itoa(i%2))
-		w.must(os.WriteFile(x, []byte(evilConfig+strconv.Itoa(i)), 0o600))
-		w.must(os.Rename(x, w.at("r/config")))
+		x := w.At("x" + strconv.Itoa(i%2))
+		w.Must(os.WriteFile(x, []byte(evilConfig+strconv.Itoa(i)), 0o600))
+		w.Must(os.Rename(x, w.At("r/config")))
 		if i%50 == 0 {
 			w.settle()
 			w.says("r/config", plainConfig)
@@ -80,15 +82,15 @@ func TestAnItemThatIsRewrittenAgainAndAgain(t *testing.T) {
 		t.Errorf("violations %v", found)
 	}
 	kept, err := os.ReadDir(w.o.Aside)
-	w.must(err)
+	w.Must(err)
 	if len(kept) > mostKept {
 		t.Errorf("%d copies are kept", len(kept))
 	}
 	// Afterwards a change is kept again.
 	w.settle()
-	w.must(os.WriteFile(w.at("r/config"), []byte(namedConfig), 0o600))
+	w.Must(os.WriteFile(w.At("r/config"), []byte(namedConfig), 0o600))
 	w.settle()
-	_, _ = w.attack(func() { w.must(os.WriteFile(w.at("r/config"), []byte(evilConfig), 0o600)) })
+	_, _ = w.attack(func() { w.Must(os.WriteFile(w.At("r/config"), []byte(evilConfig), 0o600)) })
 	if again, _ := os.ReadDir(w.o.Aside); len(again) <= len(kept) {
 		t.Errorf("%d copies after %d", len(again), len(kept))
 	}
@@ -97,24 +99,24 @@ func TestAnItemThatIsRewrittenAgainAndAgain(t *testing.T) {
 // TestAllAtOnce: commands, persons, checks, binders and renames at the same time; for
 // the race detector.
 func TestAllAtOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	var items []Item
 	for i := range 8 {
 		name := "r" + strconv.Itoa(i)
 		w.skeleton(name)
-		items = append(items, Repository(w.at(name), false)...)
-		items[len(items)-6].Pinned, items[len(items)-6].Stage = i%2 == 0, w.at(name+"/hooks")
+		items = append(items, Repository(w.At(name), false)...)
+		items[len(items)-6].Pinned, items[len(items)-6].Stage = i%2 == 0, w.At(name+"/hooks")
 	}
-	w.Protect(w.root, items)
+	w.Protect(w.Root, items)
 	var all sync.WaitGroup
 	for i := range 8 {
 		name := "r" + strconv.Itoa(i)
 		all.Go(func() {
 			for k := range 20 {
 				c := w.begin()
-				_ = os.WriteFile(w.at(name+"/config"), []byte(evilConfig), 0o600)
-				_ = os.WriteFile(w.at(name+"/hooks/x"), []byte("evil"), 0o600)
-				w.Protect(w.root, items[:len(items)-k%2])
+				_ = os.WriteFile(w.At(name+"/config"), []byte(evilConfig), 0o600)
+				_ = os.WriteFile(w.At(name+"/hooks/x"), []byte("evil"), 0o600)
+				w.Protect(w.Root, items[:len(items)-k%2])
 				c.End()
 			}
 		})

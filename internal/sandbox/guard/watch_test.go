@@ -20,19 +20,19 @@ import (
 
 // TestADirectoryAboveThatIsRenamed, and another one in its place.
 func TestADirectoryAboveThatIsRenamed(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.repository("a/b/c")
 	for _, above := range []string{"a", "a/b", "a/b/c"} {
 		found, stopped := w.attack(func() {
-			w.must(os.Rename(w.at(above), w.at("x")))
+			w.Must(os.Rename(w.At(above), w.At("x")))
 			w.write("a/b/c/config", evilConfig)
 		})
 		if found != "a/b/c/config" || !stopped {
 			t.Errorf("%s: violations %q, stopped %v", above, found, stopped)
 		}
 		w.says("a/b/c/config", plainConfig)
-		w.must(os.RemoveAll(w.at(above)))
-		w.must(os.Rename(w.at("x"), w.at(above)))
+		w.Must(os.RemoveAll(w.At(above)))
+		w.Must(os.Rename(w.At("x"), w.At(above)))
 		w.settle()
 	}
 	if found, _ := w.attack(func() { w.add("a/b/c/config", "[core]\nfsmonitor = evil\n") }); found != "a/b/c/config" {
@@ -45,13 +45,13 @@ func TestAWriteByAnotherName(t *testing.T) {
 	for _, name := range []string{"r/config", "r/hooks/pre-commit"} {
 		for _, when := range []string{"before", "after"} {
 			t.Run(name+" "+when, func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorkspace(t)
 				w.skeleton("r")
-				link := func() { w.must(os.Link(w.at(name), w.at("x"))) }
+				link := func() { w.Must(os.Link(w.At(name), w.At("x"))) }
 				if when == "before" {
 					link()
 				}
-				w.Protect(w.root, Repository(w.at("r"), false))
+				w.Protect(w.Root, Repository(w.At("r"), false))
 				was := w.text(name)
 				found, stopped := w.attack(func() {
 					if when == "after" {
@@ -70,17 +70,17 @@ func TestAWriteByAnotherName(t *testing.T) {
 
 // TestAWriteByANameThatIsGone is seen, though nothing leads to it any more.
 func TestAWriteByANameThatIsGone(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.repository("r")
 	found, stopped := w.attack(func() {
-		w.must(os.Link(w.at("r/config"), w.at("x")))
-		f, err := os.OpenFile(w.at("x"), os.O_APPEND|os.O_WRONLY, 0)
-		w.must(err)
-		w.must(os.Remove(w.at("x")))
+		w.Must(os.Link(w.At("r/config"), w.At("x")))
+		f, err := os.OpenFile(w.At("x"), os.O_APPEND|os.O_WRONLY, 0)
+		w.Must(err)
+		w.Must(os.Remove(w.At("x")))
 		w.settle()
 		_, err = f.WriteString("[core]\nfsmonitor = evil\n")
-		w.must(err)
-		w.must(f.Close())
+		w.Must(err)
+		w.Must(f.Close())
 	})
 	if found != "r/config" || !stopped {
 		t.Errorf("violations %q, stopped %v", found, stopped)
@@ -93,7 +93,7 @@ func TestAWriteByANameThatIsGone(t *testing.T) {
 func TestAWriteThroughMemory(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		for _, name := range []string{"r/config", "r/hooks/pre-commit"} {
-			w := newWorld(t)
+			w := newWorkspace(t)
 			w.skeleton("r")
 			was := "#!/bin/sh\n# a text of some length\n"
 			evil := "#!/bin/sh\nevil\n"
@@ -105,10 +105,10 @@ func TestAWriteThroughMemory(t *testing.T) {
 			if early {
 				memory = w.mapped(name)
 			}
-			w.Protect(w.root, Repository(w.at("r"), false))
+			w.Protect(w.Root, Repository(w.At("r"), false))
 			w.settle()
 			stopped := make(chan struct{})
-			c := w.Begin([]string{w.root}, everywhere, sync.OnceFunc(func() { close(stopped) }))
+			c := w.Begin([]string{w.Root}, everywhere, sync.OnceFunc(func() { close(stopped) }))
 			if !early {
 				memory = w.mapped(name)
 			}
@@ -119,7 +119,7 @@ func TestAWriteThroughMemory(t *testing.T) {
 				t.Errorf("%s: inotify hears of a mapped write by itself", name)
 			}
 			found := c.End()
-			w.must(unix.Munmap(memory))
+			w.Must(unix.Munmap(memory))
 			if got := w.paths(found); !strings.HasPrefix(name, got) || got == "" {
 				t.Errorf("%s, mapped before: %v: violations %q", name, early, got)
 			}
@@ -130,24 +130,24 @@ func TestAWriteThroughMemory(t *testing.T) {
 }
 
 // mapped maps a file into memory, for writing.
-func (w *world) mapped(name string) []byte {
+func (w *workspace) mapped(name string) []byte {
 	w.Helper()
-	f, err := os.OpenFile(w.at(name), os.O_RDWR, 0)
-	w.must(err)
+	f, err := os.OpenFile(w.At(name), os.O_RDWR, 0)
+	w.Must(err)
 	memory, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	w.must(err)
-	w.must(f.Close())
+	w.Must(err)
+	w.Must(f.Close())
 	return memory
 }
 
 // hears watches a file for writes, and says whether there were any.
-func (w *world) hears(name string) func() bool {
+func (w *workspace) hears(name string) func() bool {
 	w.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	w.must(err)
+	w.Must(err)
 	w.Cleanup(func() { _ = unix.Close(fd) })
-	_, err = unix.InotifyAddWatch(fd, w.at(name), unix.IN_MODIFY|unix.IN_CLOSE_WRITE)
-	w.must(err)
+	_, err = unix.InotifyAddWatch(fd, w.At(name), unix.IN_MODIFY|unix.IN_CLOSE_WRITE)
+	w.Must(err)
 	return func() bool {
 		n, _ := unix.Read(fd, make([]byte, 4096))
 		return n > 0
@@ -157,18 +157,18 @@ func (w *world) hears(name string) func() bool {
 // TestWhoOpensAFileForWriting: the opener waits for the guard to release its lease and no
 // longer; a person who writes in place keeps the file.
 func TestWhoOpensAFileForWriting(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.repository("r")
 	for i := range 50 {
 		w.add("r/config", "[user]\n\tname = "+strconv.Itoa(i)+"\n")
 	}
 	w.settle()
-	fd, err := unix.Open(w.at("r/config"), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(w.At("r/config"), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.EWOULDBLOCK) { // it asks, and does not wait
-		fd, err = unix.Open(w.at("r/config"), unix.O_WRONLY|unix.O_CLOEXEC, 0)
+		fd, err = unix.Open(w.At("r/config"), unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	}
-	w.must(err)
-	w.must(unix.Close(fd))
+	w.Must(err)
+	w.Must(unix.Close(fd))
 	if found, stopped := w.attack(func() { w.add("r/config", "[user]\n\temail = a@b\n") }); found != "" || stopped {
 		t.Errorf("an honest write: violations %q, stopped %v", found, stopped)
 	}
@@ -177,7 +177,7 @@ func TestWhoOpensAFileForWriting(t *testing.T) {
 // TestNamesOfAnyKind: with newlines, and bytes that are no letters.
 func TestNamesOfAnyKind(t *testing.T) {
 	for _, name := range []string{"a\nb", "a b", "\xff\xfe", "-rf", "…", "*"} {
-		w := newWorld(t)
+		w := newWorkspace(t)
 		w.repository(name)
 		found, _ := w.attack(func() {
 			w.write(name+"/config", evilConfig)
@@ -194,16 +194,16 @@ func TestNamesOfAnyKind(t *testing.T) {
 // TestADirectoryThatIsFilledAtOnce: a file that is written right after mkdir is found.
 func TestADirectoryThatIsFilledAtOnce(t *testing.T) {
 	testcmdtest.Long(t)
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.repository("r")
 	for i := range 100 {
 		c := w.begin()
 		deep := "r/hooks/" + strconv.Itoa(i)
-		w.mkdir(deep)
+		w.Mkdir(deep)
 		for k := range 300 {
 			// The guard may have taken the directory away meanwhile.
-			_ = os.MkdirAll(w.at(deep), 0o700)
-			_ = os.WriteFile(w.at(fmt.Sprintf("%s/%d", deep, k%200)), []byte("evil"), 0o600)
+			_ = os.MkdirAll(w.At(deep), 0o700)
+			_ = os.WriteFile(w.At(fmt.Sprintf("%s/%d", deep, k%200)), []byte("evil"), 0o600)
 		}
 		found := w.ends(c)
 		if got := w.text(deep + "/7"); got != gone || strings.TrimSuffix(w.paths(found), "!") != "r/hooks" {
@@ -215,9 +215,9 @@ func TestADirectoryThatIsFilledAtOnce(t *testing.T) {
 
 // TestEventsThatWereLost: after an overflow of the queue every item is checked.
 func TestEventsThatWereLost(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.repository("r")
-	it := w.find(w.at("r/config"))
+	it := w.find(w.At("r/config"))
 	w.watch.forget(it) // as good as lost
 	w.watch.mu.Lock()
 	w.watch.of[it] = nil
@@ -242,9 +242,9 @@ func TestEventsThatWereLost(t *testing.T) {
 
 // TestWhatCannotBeWatched is checked when a command ends.
 func TestWhatCannotBeWatched(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	w.repository("r")
-	it := w.find(w.at("r/config"))
+	it := w.find(w.At("r/config"))
 	w.watch.forget(it)
 	w.watch.mu.Lock()
 	w.watch.of[it], w.watch.blind[it] = nil, true
@@ -258,18 +258,18 @@ func TestWhatCannotBeWatched(t *testing.T) {
 // TestManyRepositories: the first rescan, the watches, and what one attack among them
 // takes.
 func TestManyRepositories(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspace(t)
 	var items []Item
 	for i := range 500 {
 		name := "group/" + strconv.Itoa(i)
 		w.skeleton(name)
-		items = append(items, Repository(w.at(name), false)...)
+		items = append(items, Repository(w.At(name), false)...)
 	}
 	began := time.Now()
-	w.Protect(w.root, items)
+	w.Protect(w.Root, items)
 	took := time.Since(began)
 	began = time.Now()
-	w.Protect(w.root, items)
+	w.Protect(w.Root, items)
 	again := time.Since(began)
 	w.watch.mu.Lock()
 	watches := len(w.watch.marks)
@@ -290,7 +290,7 @@ func TestManyRepositories(t *testing.T) {
 		t.Error("nothing was told")
 	}
 	// What is dropped is not watched any more.
-	w.Protect(w.root, items[:7])
+	w.Protect(w.Root, items[:7])
 	w.watch.mu.Lock()
 	defer w.watch.mu.Unlock()
 	if len(w.watch.marks) > 8 || len(w.watch.of) != 7 {

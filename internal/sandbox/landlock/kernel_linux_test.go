@@ -16,7 +16,7 @@ import (
 // it works: each is tried in both ways.
 var promises = []struct {
 	say   string
-	try   func(world) error
+	try   func(trial) error
 	want  syscall.Errno // when confined
 	since int           // the ABI that brought it; below that it works, unless
 	below syscall.Errno // it fails in another way
@@ -24,17 +24,17 @@ var promises = []struct {
 	{say: "a file of the workspace is read", try: read("ws/a")},
 	{say: "a file of the workspace is written", try: write("ws/a", os.O_TRUNC)},
 	{say: "a file is made in the workspace", try: write("ws/new", os.O_CREATE|os.O_EXCL)},
-	{say: "a file is shortened in the workspace", try: func(w world) error { return os.Truncate(w.path("ws/a"), 1) }},
-	{say: "a directory is made and removed in the workspace", try: func(w world) error {
+	{say: "a file is shortened in the workspace", try: func(w trial) error { return os.Truncate(w.path("ws/a"), 1) }},
+	{say: "a directory is made and removed in the workspace", try: func(w trial) error {
 		if err := os.Mkdir(w.path("ws/dir"), 0o755); err != nil {
 			return err
 		}
 		return unix.Rmdir(w.path("ws/dir"))
 	}},
-	{say: "a symbolic link is made in the workspace", try: func(w world) error { return os.Symlink("x", w.path("ws/newlink")) }},
-	{say: "a named pipe is made in the workspace", try: func(w world) error { return unix.Mkfifo(w.path("ws/pipe"), 0o644) }},
+	{say: "a symbolic link is made in the workspace", try: func(w trial) error { return os.Symlink("x", w.path("ws/newlink")) }},
+	{say: "a named pipe is made in the workspace", try: func(w trial) error { return unix.Mkfifo(w.path("ws/pipe"), 0o644) }},
 	{say: "a socket is made in the workspace", try: bindPath("ws/s")},
-	{say: "a file is removed from the workspace", try: func(w world) error { return unix.Unlink(w.path("ws/e")) }},
+	{say: "a file is removed from the workspace", try: func(w trial) error { return unix.Unlink(w.path("ws/e")) }},
 	{say: "one file is written, by a rule of its own", try: write("file", os.O_TRUNC)},
 	{say: "a program starts", try: run("tool")},
 
@@ -42,11 +42,11 @@ var promises = []struct {
 	{say: "a directory outside is not listed", try: list("hidden"), want: unix.EACCES, since: 1},
 	{say: "a file that is only read is read", try: read("readable/a")},
 	{say: "a file that is only read is not written", try: write("readable/a", 0), want: unix.EACCES, since: 1},
-	{say: "a file that is only read is not shortened", try: func(w world) error { return os.Truncate(w.path("readable/b"), 1) }, want: unix.EACCES, since: 3},
+	{say: "a file that is only read is not shortened", try: func(w trial) error { return os.Truncate(w.path("readable/b"), 1) }, want: unix.EACCES, since: 3},
 	{say: "no file is made outside", try: write("readable/new", os.O_CREATE), want: unix.EACCES, since: 1},
-	{say: "no directory is made outside", try: func(w world) error { return os.Mkdir(w.path("readable/dir"), 0o755) }, want: unix.EACCES, since: 1},
+	{say: "no directory is made outside", try: func(w trial) error { return os.Mkdir(w.path("readable/dir"), 0o755) }, want: unix.EACCES, since: 1},
 	{say: "no socket is made outside", try: bindPath("readable/s"), want: unix.EACCES, since: 1},
-	{say: "no file is removed outside", try: func(w world) error { return unix.Unlink(w.path("readable/e")) }, want: unix.EACCES, since: 1},
+	{say: "no file is removed outside", try: func(w trial) error { return unix.Unlink(w.path("readable/e")) }, want: unix.EACCES, since: 1},
 	{say: "a link out of the workspace is no way to write", try: write("ws/link", 0), want: unix.EACCES, since: 1},
 	{say: "dots are no way out of the workspace", try: read("ws/../hidden/a"), want: unix.EACCES, since: 1},
 	{say: "a program outside does not start", try: run("readable/tool"), want: unix.EACCES, since: 1},
@@ -55,17 +55,17 @@ var promises = []struct {
 	{say: "a file is renamed to another directory, if both have refer", try: rename("ws/c", "other/c2"), below: unix.EXDEV, since: 2},
 	{say: "a file is not renamed to a directory without refer", try: rename("ws/d", "norefer/d2"), want: unix.EXDEV, since: 1},
 	{say: "a file is not renamed into the workspace", try: rename("readable/c", "ws/c3"), want: unix.EACCES, since: 1},
-	{say: "a file is not linked into the workspace", try: func(w world) error { return unix.Link(w.path("hidden/d"), w.path("ws/d3")) }, want: unix.EXDEV, since: 1},
+	{say: "a file is not linked into the workspace", try: func(w trial) error { return unix.Link(w.path("hidden/d"), w.path("ws/d3")) }, want: unix.EXDEV, since: 1},
 
-	{say: "a device swallows output, also when it is cut off first", try: func(world) error { return writeFile("/dev/null", os.O_TRUNC) }},
+	{say: "a device swallows output, also when it is cut off first", try: func(trial) error { return writeFile("/dev/null", os.O_TRUNC) }},
 	{say: "a device is controlled", try: entropy("/dev/random")},
 	{say: "a device that is only read is not controlled", try: entropy("/dev/urandom"), want: unix.EACCES, since: 5},
 
 	{say: "nothing connects by TCP", try: connectTCP, want: unix.EACCES, since: 4},
 	{say: "nothing binds a TCP port", try: bindTCP, want: unix.EACCES, since: 4},
 	{say: "an abstract socket outside is not reached", try: connectAbstract, want: unix.EPERM, since: 6},
-	{say: "a process outside gets no signal", try: func(world) error { return unix.Kill(os.Getppid(), 0) }, want: unix.EPERM, since: 6},
-	{say: "the own process does", try: func(world) error { return unix.Kill(os.Getpid(), 0) }},
+	{say: "a process outside gets no signal", try: func(trial) error { return unix.Kill(os.Getppid(), 0) }, want: unix.EPERM, since: 6},
+	{say: "the own process does", try: func(trial) error { return unix.Kill(os.Getpid(), 0) }},
 }
 
 func TestTheKernelKeepsThePromises(t *testing.T) {
@@ -128,7 +128,7 @@ func TestWhatIsNotAskedForStaysFree(t *testing.T) {
 }
 
 // neighbours are outside of every domain.
-func neighbours(t *testing.T) world {
+func neighbours(t *testing.T) trial {
 	t.Helper()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -144,25 +144,25 @@ func neighbours(t *testing.T) world {
 	if !ok {
 		t.Fatal(tcp.Addr())
 	}
-	return world{Port: address.Port, Abstract: abstract.Addr().String()}
+	return trial{Port: address.Port, Abstract: abstract.Addr().String()}
 }
 
-func read(name string) func(world) error {
-	return func(w world) error {
+func read(name string) func(trial) error {
+	return func(w trial) error {
 		_, err := os.ReadFile(w.path(name))
 		return err
 	}
 }
 
-func list(name string) func(world) error {
-	return func(w world) error {
+func list(name string) func(trial) error {
+	return func(w trial) error {
 		_, err := os.ReadDir(w.path(name))
 		return err
 	}
 }
 
-func write(name string, flags int) func(world) error {
-	return func(w world) error { return writeFile(w.path(name), flags) }
+func write(name string, flags int) func(trial) error {
+	return func(w trial) error { return writeFile(w.path(name), flags) }
 }
 
 func writeFile(path string, flags int) error {
@@ -175,13 +175,13 @@ func writeFile(path string, flags int) error {
 	return err
 }
 
-func rename(from, to string) func(world) error {
-	return func(w world) error { return os.Rename(w.path(from), w.path(to)) }
+func rename(from, to string) func(trial) error {
+	return func(w trial) error { return os.Rename(w.path(from), w.path(to)) }
 }
 
 // run starts a program from this thread, which hands its domain down.
-func run(name string) func(world) error {
-	return func(w world) error {
+func run(name string) func(trial) error {
+	return func(w trial) error {
 		pid, err := syscall.ForkExec(w.path(name), []string{name}, nil)
 		if err != nil {
 			return err
@@ -198,8 +198,8 @@ func run(name string) func(world) error {
 }
 
 // entropy asks a random device how much it has: RNDGETENTCNT.
-func entropy(path string) func(world) error {
-	return func(world) error {
+func entropy(path string) func(trial) error {
+	return func(trial) error {
 		f, err := os.Open(path)
 		if err != nil {
 			return err
@@ -219,8 +219,8 @@ func withSocket(family int, use func(fd int) error) error {
 	return use(fd)
 }
 
-func bindPath(name string) func(world) error {
-	return func(w world) error {
+func bindPath(name string) func(trial) error {
+	return func(w trial) error {
 		if err := os.Chdir(w.Dir); err != nil { // an address is short
 			return err
 		}
@@ -228,17 +228,17 @@ func bindPath(name string) func(world) error {
 	}
 }
 
-func connectAbstract(w world) error {
+func connectAbstract(w trial) error {
 	return withSocket(unix.AF_UNIX, func(fd int) error { return unix.Connect(fd, &unix.SockaddrUnix{Name: w.Abstract}) })
 }
 
-func connectTCP(w world) error {
+func connectTCP(w trial) error {
 	return withSocket(unix.AF_INET, func(fd int) error {
 		return unix.Connect(fd, &unix.SockaddrInet4{Port: w.Port, Addr: [4]byte{127, 0, 0, 1}})
 	})
 }
 
-func bindTCP(world) error {
+func bindTCP(trial) error {
 	return withSocket(unix.AF_INET, func(fd int) error {
 		return unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
 	})

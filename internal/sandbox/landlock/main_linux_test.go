@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inChild holds the world of a child of the tests.
+// inChild holds the trial of a child of the tests.
 const inChild = "TIPSTAFF_TEST_LANDLOCK"
 
-// world is where a child tries what it may do.
-type world struct {
+// trial is where a child tries what it may do.
+type trial struct {
 	Dir      string  // ws, other, norefer: writable; readable; hidden; file, tool: files
 	Port     int     // a process listens for TCP
 	Abstract string  // a process listens at this abstract socket
@@ -26,7 +26,7 @@ type world struct {
 	Options  Options // if confined
 }
 
-func (w world) path(name string) string { return filepath.Join(w.Dir, name) }
+func (w trial) path(name string) string { return filepath.Join(w.Dir, name) }
 
 func TestMain(m *testing.M) {
 	text, ok := os.LookupEnv(inChild)
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 // child confines its thread, tries all that is promised, and tells the errors.
 func child(text string) error {
 	runtime.LockOSThread()
-	var w world
+	var w trial
 	if err := json.Unmarshal([]byte(text), &w); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func child(text string) error {
 	return json.NewEncoder(os.Stdout).Encode(got)
 }
 
-func (w world) ruleset() (*Ruleset, error) {
+func (w trial) ruleset() (*Ruleset, error) {
 	r, err := New(w.Options)
 	if err != nil || !w.Options.Files {
 		return r, err
@@ -111,7 +111,7 @@ func restrictSelf(r *Ruleset) error {
 }
 
 // measure lets a child try everything in a new directory.
-func measure(t *testing.T, w world) map[string]syscall.Errno {
+func measure(t *testing.T, w trial) map[string]syscall.Errno {
 	t.Helper()
 	w.Dir = t.TempDir()
 	if dir, err := filepath.EvalSymlinks(w.Dir); err == nil {
@@ -126,7 +126,7 @@ func measure(t *testing.T, w world) map[string]syscall.Errno {
 	return got
 }
 
-func start(w world, args ...string) ([]byte, error) {
+func start(w trial, args ...string) ([]byte, error) {
 	text, err := json.Marshal(w)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func start(w world, args ...string) ([]byte, error) {
 	return cmd.Output()
 }
 
-func furnish(t *testing.T, w world) {
+func furnish(t *testing.T, w trial) {
 	t.Helper()
 	for _, dir := range []string{"ws", "other", "norefer", "readable", "hidden"} {
 		if err := os.Mkdir(w.path(dir), 0o755); err != nil {

@@ -194,7 +194,7 @@ func TestNothingIsMadeOfNothing(t *testing.T) {
 }
 
 func TestWithoutLandlockThereIsNoRuleset(t *testing.T) {
-	out, err := start(world{}, "hidden")
+	out, err := start(trial{}, "hidden")
 	if err != nil {
 		t.Fatalf("%v, %s", err, out)
 	}

@@ -28,12 +28,12 @@ func (a Allowlist) right(path string) Right {
 }
 
 func TestWhatIsAllowed(t *testing.T) {
-	w := newWorld(t, "home/me/.ssh/id", "home/me/.netrc", "home/me/.config/gh/hosts.yml", "home/me/.config/app/x", "home/me/notes", "home/me/ws/a", "home/me/.npm/x",
+	w := newFixture(t, "home/me/.ssh/id", "home/me/.netrc", "home/me/.config/gh/hosts.yml", "home/me/.config/app/x", "home/me/notes", "home/me/ws/a", "home/me/.npm/x",
 		"etc/shadow", "etc/hosts", "dev/null", "dev/sda", "run/docker.sock", "run/systemd/resolve/resolv.conf", "tmp/own/x", "lib64/x")
-	w.link("usr/bin", "bin")
+	w.Link("usr/bin", "bin")
 	p := w.resolve(Workspace)
 	a, err := p.Allow()
-	w.must(err)
+	w.Must(err)
 	for name, want := range map[string]Right{
 		"":                                List,
 		"usr/bin":                         List | Read,
@@ -55,7 +55,7 @@ func TestWhatIsAllowed(t *testing.T) {
 		"tmp/new":                         List | Read,
 		"home/me/new":                     List,
 	} {
-		if got := a.right(w.at(name)); got != want {
+		if got := a.right(w.At(name)); got != want {
 			t.Errorf("/%s: %04b instead of %04b", name, got, want)
 		}
 	}
@@ -71,16 +71,16 @@ func TestWhatIsAllowed(t *testing.T) {
 }
 
 func TestASecretInAWorkspaceClosesTheWayToIt(t *testing.T) {
-	w := newWorld(t, "home/me/ws/tools/allow.json", "home/me/ws/tools/x", "home/me/ws/src/y", "home/me/ws/.mcp.json")
-	w.ConfigFiles = []string{w.at("home/me/ws/tools/allow.json")}
+	w := newFixture(t, "home/me/ws/tools/allow.json", "home/me/ws/tools/x", "home/me/ws/src/y", "home/me/ws/.mcp.json")
+	w.ConfigFiles = []string{w.At("home/me/ws/tools/allow.json")}
 	a, err := w.resolve(Workspace).Allow()
-	w.must(err)
+	w.Must(err)
 	for name, want := range map[string]bool{"": false, "tools": false, "tools/new": false, "tools/allow.json": false, "tools/x": true, "src/new": true, ".mcp.json": false} {
-		if got := a.right(w.at("home/me/ws/"+name))&Write != 0; got != want {
+		if got := a.right(w.At("home/me/ws/"+name))&Write != 0; got != want {
 			t.Errorf("%q can be written: %v", name, got)
 		}
 	}
-	w.says(a.Notes, "nothing can be made or removed directly in "+w.at("home/me/ws/tools"))
+	w.says(a.Notes, "nothing can be made or removed directly in "+w.At("home/me/ws/tools"))
 }
 
 // TestNoGrantOpensWhatIsHidden, whatever is hidden in whatever tree, and all
@@ -88,10 +88,10 @@ func TestASecretInAWorkspaceClosesTheWayToIt(t *testing.T) {
 func TestNoGrantOpensWhatIsHidden(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		w := newWorld(t)
+		w := newFixture(t)
 		var dirs, all []string
-		grow(w, r, w.root, 0, &dirs, &all)
-		p := Paths{root: w.root}
+		grow(w, r, w.Root, 0, &dirs, &all)
+		p := Paths{root: w.Root}
 		pick := func(from []string, n int) []string {
 			var list []string
 			for range r.IntN(n + 1) {
@@ -107,7 +107,7 @@ func TestNoGrantOpensWhatIsHidden(t *testing.T) {
 			p.Pinned = append(p.Pinned, Pin{Entry: Entry{Path: path}})
 		}
 		a, err := p.Allow()
-		w.must(err)
+		w.Must(err)
 		for _, path := range all {
 			if fault := judge(p, a, path); fault != "" {
 				t.Fatalf("seed %d: %s %s\nhidden %v\nworkspace %v\ngrants %v", seed, path, fault, p.Hidden, p.Workspace, a.Grants)
@@ -116,20 +116,20 @@ func TestNoGrantOpensWhatIsHidden(t *testing.T) {
 	}
 }
 
-func grow(w *world, r *rand.Rand, dir string, depth int, dirs, all *[]string) {
+func grow(w *fixture, r *rand.Rand, dir string, depth int, dirs, all *[]string) {
 	for i := range r.IntN(5) + 1 {
 		path := filepath.Join(dir, fmt.Sprintf("%c%d", "ab-."[r.IntN(3)], i))
 		*all = append(*all, path)
 		if depth < 4 && r.IntN(2) == 0 {
-			w.must(os.Mkdir(path, 0o755))
+			w.Must(os.Mkdir(path, 0o755))
 			*dirs = append(*dirs, path)
 			grow(w, r, path, depth+1, dirs, all)
 			continue
 		}
-		w.must(os.WriteFile(path, nil, 0o644))
+		w.Must(os.WriteFile(path, nil, 0o644))
 	}
 	if len(*dirs) == 0 {
-		*dirs = append(*dirs, w.at("home"))
+		*dirs = append(*dirs, w.At("home"))
 	}
 }
 
@@ -190,9 +190,9 @@ func isRoot(p Paths, path string) bool {
 }
 
 func TestTheListHasABound(t *testing.T) {
-	w := newWorld(t, "home/me/.netrc")
+	w := newFixture(t, "home/me/.netrc")
 	for i := range MaxGrants {
-		w.must(os.WriteFile(w.at(fmt.Sprintf("home/me/%d", i)), nil, 0o600))
+		w.Must(os.WriteFile(w.At(fmt.Sprintf("home/me/%d", i)), nil, 0o600))
 	}
 	_, err := w.resolve(ReadOnly).Allow()
 	if !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), "home/me") {
@@ -202,19 +202,19 @@ func TestTheListHasABound(t *testing.T) {
 
 // TestAnAllowlistAges: a file that is replaced has lost its grant.
 func TestAnAllowlistAges(t *testing.T) {
-	w := newWorld(t, "home/me/.netrc", "home/me/.gitconfig", "home/me/dir/file")
+	w := newFixture(t, "home/me/.netrc", "home/me/.gitconfig", "home/me/dir/file")
 	time.Sleep(2 * tick)
 	p := w.resolve(Workspace)
 	a, err := p.Allow()
-	w.must(err)
-	w.write("home/me/dir/file", "other\n")
-	w.write("home/me/dir/new", "other\n")
-	w.write("home/me/ws/new", "other\n")
+	w.Must(err)
+	w.Write("home/me/dir/file", "other\n")
+	w.Write("home/me/dir/new", "other\n")
+	w.Write("home/me/ws/new", "other\n")
 	if !a.Fresh() || !p.Fresh() {
 		t.Error("other directories make it old")
 	}
-	w.write("home/me/new", "x\n")
-	w.must(os.Rename(w.at("home/me/new"), w.at("home/me/.gitconfig")))
+	w.Write("home/me/new", "x\n")
+	w.Must(os.Rename(w.At("home/me/new"), w.At("home/me/.gitconfig")))
 	if a.Fresh() {
 		t.Error("a file was replaced, and it is fresh")
 	}
@@ -227,32 +227,32 @@ func TestPathsAge(t *testing.T) {
 	for _, c := range []struct {
 		says   string
 		fresh  bool
-		change func(w *world)
+		change func(w *fixture)
 	}{
-		{"nothing happens", true, func(*world) {}},
-		{"a file is made in the home directory", true, func(w *world) { w.add("home/me/x") }},
-		{"a secret is written in place", true, func(w *world) { w.write("home/me/.netrc", "other\n") }},
-		{"a secret is replaced", false, func(w *world) {
-			w.add("home/me/x")
-			w.must(os.Rename(w.at("home/me/x"), w.at("home/me/.netrc")))
+		{"nothing happens", true, func(*fixture) {}},
+		{"a file is made in the home directory", true, func(w *fixture) { w.Make("home/me/x") }},
+		{"a secret is written in place", true, func(w *fixture) { w.Write("home/me/.netrc", "other\n") }},
+		{"a secret is replaced", false, func(w *fixture) {
+			w.Make("home/me/x")
+			w.Must(os.Rename(w.At("home/me/x"), w.At("home/me/.netrc")))
 		}},
-		{"a secret comes", false, func(w *world) { w.add("home/me/.pgpass") }},
-		{"a secret comes in a directory that comes", false, func(w *world) { w.add("home/me/.config/gh/hosts.yml") }},
-		{"a secret comes that a pattern names", false, func(w *world) { w.add("home/me/.x_history") }},
-		{"a pin is replaced", false, func(w *world) {
-			w.add("home/me/ws/x")
-			w.must(os.Rename(w.at("home/me/ws/.git/hooks"), w.at("home/me/ws/hooks")))
-			w.must(os.Mkdir(w.at("home/me/ws/.git/hooks"), 0o755))
+		{"a secret comes", false, func(w *fixture) { w.Make("home/me/.pgpass") }},
+		{"a secret comes in a directory that comes", false, func(w *fixture) { w.Make("home/me/.config/gh/hosts.yml") }},
+		{"a secret comes that a pattern names", false, func(w *fixture) { w.Make("home/me/.x_history") }},
+		{"a pin is replaced", false, func(w *fixture) {
+			w.Make("home/me/ws/x")
+			w.Must(os.Rename(w.At("home/me/ws/.git/hooks"), w.At("home/me/ws/hooks")))
+			w.Must(os.Mkdir(w.At("home/me/ws/.git/hooks"), 0o755))
 		}},
-		{"a configuration is replaced, which is the guard's to see", true, func(w *world) {
-			w.add("home/me/ws/x")
-			w.must(os.Rename(w.at("home/me/ws/x"), w.at("home/me/ws/.git/config")))
+		{"a configuration is replaced, which is the guard's to see", true, func(w *fixture) {
+			w.Make("home/me/ws/x")
+			w.Must(os.Rename(w.At("home/me/ws/x"), w.At("home/me/ws/.git/config")))
 		}},
-		{"git works", true, func(w *world) { w.git("home/me/ws", "commit", "-q", "--allow-empty", "-m", "x") }},
+		{"git works", true, func(w *fixture) { w.Git("home/me/ws", "commit", "-q", "--allow-empty", "-m", "x") }},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			w := newWorld(t, "home/me/.netrc")
-			w.repository("home/me/ws")
+			w := newFixture(t, "home/me/.netrc")
+			w.Repository("home/me/ws")
 			p := w.resolve(Workspace)
 			c.change(w)
 			if got := p.Fresh(); got != c.fresh {
@@ -263,17 +263,17 @@ func TestPathsAge(t *testing.T) {
 }
 
 func TestMakeFollowsNoLinkOutOfTheWorkspace(t *testing.T) {
-	w := newWorld(t, "home/me/victim/")
-	w.repository("home/me/ws")
-	w.must(os.RemoveAll(w.at("home/me/ws/.git/hooks")))
+	w := newFixture(t, "home/me/victim/")
+	w.Repository("home/me/ws")
+	w.Must(os.RemoveAll(w.At("home/me/ws/.git/hooks")))
 	p := w.resolve(Workspace)
 	w.equal("missing", w.entries(p.Missing), "/home/me/ws/.git/hooks")
-	w.must(os.Rename(w.at("home/me/ws/.git"), w.at("home/me/ws/git")))
-	w.link("../victim", "home/me/ws/.git")
+	w.Must(os.Rename(w.At("home/me/ws/.git"), w.At("home/me/ws/git")))
+	w.Link("../victim", "home/me/ws/.git")
 	if err := p.Make(); err == nil {
 		t.Error("a link in the way is no error")
 	}
-	if exists(w.at("home/me/victim/hooks")) {
+	if exists(w.At("home/me/victim/hooks")) {
 		t.Error("it was made where the link leads")
 	}
 }

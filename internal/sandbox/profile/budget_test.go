@@ -30,31 +30,31 @@ func many(format string, n int) string {
 // TestAHostileConfigurationHasABound: whatever a configuration includes, the search is
 // over soon, and says what it has not followed.
 func TestAHostileConfigurationHasABound(t *testing.T) {
-	names := func(w *world, n int, at string) {
+	names := func(w *fixture, n int, at string) {
 		for i := range n {
-			path := w.at(fmt.Sprintf(at, i))
-			w.must(os.MkdirAll(filepath.Dir(path), 0o755))
-			w.must(os.Link(w.at("home/me/ws/.git/config"), path))
+			path := w.At(fmt.Sprintf(at, i))
+			w.Must(os.MkdirAll(filepath.Dir(path), 0o755))
+			w.Must(os.Link(w.At("home/me/ws/.git/config"), path))
 		}
 	}
 	for _, c := range []struct {
 		says     string
 		config   string
-		more     func(w *world)
+		more     func(w *fixture)
 		followed bool
 	}{
 		{"itself, sixty thousand times", many("config", 60_000), nil, true},
 		{"a few files", many("m%", 200), nil, true},
 		{"more files than are followed", many("m%", maxIncludes+1), nil, false},
 		{"files that are not there, sixty thousand", many("m%", 60_000), nil, false},
-		{"itself by hard links, each to all of them", many("c%", 1000), func(w *world) { names(w, 200, "home/me/ws/.git/c%d") }, false},
-		{"itself by a few hard links", many("c%", 100), func(w *world) { names(w, 100, "home/me/ws/.git/c%d") }, true},
-		{"itself by hard links in other directories", many("../%/c", 100) + many("%/c", 60_000), func(w *world) { names(w, 100, "home/me/ws/.git/%d/c") }, false},
+		{"itself by hard links, each to all of them", many("c%", 1000), func(w *fixture) { names(w, 200, "home/me/ws/.git/c%d") }, false},
+		{"itself by a few hard links", many("c%", 100), func(w *fixture) { names(w, 100, "home/me/ws/.git/c%d") }, true},
+		{"itself by hard links in other directories", many("../%/c", 100) + many("%/c", 60_000), func(w *fixture) { names(w, 100, "home/me/ws/.git/%d/c") }, false},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			w := newWorld(t)
-			w.repository("home/me/ws")
-			w.write("home/me/ws/.git/config", c.config)
+			w := newFixture(t)
+			w.Repository("home/me/ws")
+			w.Write("home/me/ws/.git/config", c.config)
 			if c.more != nil {
 				c.more(w)
 			}
@@ -90,10 +90,10 @@ func TestALongPathHoldsUpNoSearch(t *testing.T) {
 		"gitdir":                   {"../x/.git": "gitdir: " + long},
 	} {
 		t.Run(says, func(t *testing.T) {
-			w := newWorld(t)
-			w.repository("home/me/ws")
+			w := newFixture(t)
+			w.Repository("home/me/ws")
 			for name, text := range files {
-				w.write("home/me/ws/.git/"+name, text)
+				w.Write("home/me/ws/.git/"+name, text)
 			}
 			begin := time.Now()
 			p := w.resolve(Workspace)
@@ -116,35 +116,35 @@ func TestALongPathHoldsUpNoSearch(t *testing.T) {
 // the directories above it. Where git goes on, no command may run.
 func TestDirectoriesInOneAnotherHaveABound(t *testing.T) {
 	deep := strings.Repeat("b/", 1500)
-	for says, make := range map[string]func(w *world) (unfollowed bool){
-		"repositories": func(w *world) bool {
-			w.repository("home/me/ws/" + deep + "x")
+	for says, make := range map[string]func(w *fixture) (unfollowed bool){
+		"repositories": func(w *fixture) bool {
+			w.Repository("home/me/ws/" + deep + "x")
 			return false
 		},
-		"includes": func(w *world) bool {
-			w.add("home/me/else/" + deep)
-			w.write("home/me/ws/.git/config", "[include]\n"+many("../../else/"+deep+"%", 200))
+		"includes": func(w *fixture) bool {
+			w.Make("home/me/else/" + deep)
+			w.Write("home/me/ws/.git/config", "[include]\n"+many("../../else/"+deep+"%", 200))
 			return true
 		},
-		"includes through links": func(w *world) bool {
-			w.add("home/me/else/" + deep)
+		"includes through links": func(w *fixture) bool {
+			w.Make("home/me/else/" + deep)
 			for i := range 30 {
-				w.link(fmt.Sprintf("%slink%d", deep, i+1), fmt.Sprintf("home/me/else/link%d", i))
-				w.link(w.at(fmt.Sprintf("home/me/else/link%d", i+1)), fmt.Sprintf("home/me/else/%slink%d", deep, i+1))
+				w.Link(fmt.Sprintf("%slink%d", deep, i+1), fmt.Sprintf("home/me/else/link%d", i))
+				w.Link(w.At(fmt.Sprintf("home/me/else/link%d", i+1)), fmt.Sprintf("home/me/else/%slink%d", deep, i+1))
 			}
-			w.write("home/me/ws/.git/config", "[include]\n"+many("../../else/link%", 30))
+			w.Write("home/me/ws/.git/config", "[include]\n"+many("../../else/link%", 30))
 			return true
 		},
-		"hooks": func(w *world) bool {
-			w.add("home/me/else/" + deep)
-			w.must(os.RemoveAll(w.at("home/me/ws/.git/hooks")))
-			w.link("../../else/"+deep, "home/me/ws/.git/hooks")
+		"hooks": func(w *fixture) bool {
+			w.Make("home/me/else/" + deep)
+			w.Must(os.RemoveAll(w.At("home/me/ws/.git/hooks")))
+			w.Link("../../else/"+deep, "home/me/ws/.git/hooks")
 			return true
 		},
 	} {
 		t.Run(says, func(t *testing.T) {
-			w := newWorld(t)
-			w.repository("home/me/ws")
+			w := newFixture(t)
+			w.Repository("home/me/ws")
 			unfollowed := make(w)
 			begin := time.Now()
 			p := w.resolve(Workspace)
@@ -162,9 +162,9 @@ func TestDirectoriesInOneAnotherHaveABound(t *testing.T) {
 }
 
 func TestWhatExistsOfAPathIsFound(t *testing.T) {
-	w := newWorld(t, "a/b/c/d/e/file")
-	w.link(w.at("a/b"), "link")
-	w.link("nowhere/else", "broken")
+	w := newFixture(t, "a/b/c/d/e/file")
+	w.Link(w.At("a/b"), "link")
+	w.Link("nowhere/else", "broken")
 	for path, want := range map[string]string{
 		"a/b/c/d/e/file":         "/a/b/c/d/e/file|",
 		"a/b/c/d/e/file/x":       "/a/b/c/d/e/file|x",
@@ -175,7 +175,7 @@ func TestWhatExistsOfAPathIsFound(t *testing.T) {
 		"broken/x":               "|broken/x",
 		"x/1/2/3/4/5/6/7/8/9/10": "|x/1/2/3/4/5/6/7/8/9/10",
 	} {
-		if dir, rest := existing(w.at(path)); w.name(dir)+"|"+rest != want {
+		if dir, rest := existing(w.At(path)); w.name(dir)+"|"+rest != want {
 			t.Errorf("%s: %s|%s, want %s", path, w.name(dir), rest, want)
 		}
 	}
@@ -189,9 +189,9 @@ func TestWhatExistsOfAPathIsFound(t *testing.T) {
 // TestTheBudgetOfASearchBoundsWhatArchivesBring: repositories, work trees and files of
 // git have bounds of their own, and so has the time.
 func TestTheBudgetOfASearchBoundsWhatArchivesBring(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for i := range 20 {
-		w.repository(fmt.Sprintf("home/me/ws/r%d", i))
+		w.Repository(fmt.Sprintf("home/me/ws/r%d", i))
 	}
 	if p := w.resolve(Workspace); p.Exhausted() || len(p.Repositories) != 20 {
 		t.Errorf("without a small bound: %d repositories, %v", len(p.Repositories), p.Notes)
@@ -207,13 +207,13 @@ func TestTheBudgetOfASearchBoundsWhatArchivesBring(t *testing.T) {
 	w.Repositories = 0
 	ended, end := context.WithCancel(t.Context())
 	end()
-	p, err := Workspace.Resolve(ended, w.Machine, []string{w.at("home/me/ws")})
+	p, err := Workspace.Resolve(ended, w.Machine, []string{w.At("home/me/ws")})
 	if err != nil || !p.Exhausted() || len(p.Repositories) > 0 {
 		t.Errorf("a search whose time is up: %v, %v, %v", err, p.Exhausted(), p.Repositories)
 	}
 	for i := range maxWorkTrees + 1 {
-		w.write(fmt.Sprintf("home/me/ws/r0/.git/worktrees/w%d/gitdir", i), fmt.Sprintf("/x%d/.git\n", i))
-		w.write(fmt.Sprintf("home/me/ws/r0/.git/worktrees/w%d/commondir", i), "../..\n")
+		w.Write(fmt.Sprintf("home/me/ws/r0/.git/worktrees/w%d/gitdir", i), fmt.Sprintf("/x%d/.git\n", i))
+		w.Write(fmt.Sprintf("home/me/ws/r0/.git/worktrees/w%d/commondir", i), "../..\n")
 	}
 	if p := w.resolve(Workspace); len(p.Unfollowed()) != 1 || !strings.Contains(p.Unfollowed()[0].Why, "1000 work trees") {
 		t.Errorf("work trees: %+v", p.Unfollowed())
@@ -223,14 +223,14 @@ func TestTheBudgetOfASearchBoundsWhatArchivesBring(t *testing.T) {
 // TestAnIncludeThroughALinkCountsFromWhereTheLinkLies: git takes a relative include
 // from the directory of the name by which it has opened a file.
 func TestAnIncludeThroughALinkCountsFromWhereTheLinkLies(t *testing.T) {
-	w := newWorld(t)
-	w.repository("home/me/ws")
-	w.write("home/me/ws/.git/config", "[core]\n\trepositoryformatversion = 0\n[include]\n\tpath = linked\n")
-	w.write("home/me/ws/shared/real", "[include]\n\tpath = next\n")
-	w.link(w.at("home/me/ws/shared/real"), "home/me/ws/.git/linked")
-	w.write("home/me/ws/.git/next", "[user]\n\tname = beside the link\n")
-	w.write("home/me/ws/shared/next", "[user]\n\tname = beside the file\n")
-	git := exec.Command("git", "--git-dir="+w.at("home/me/ws/.git"), "config", "user.name")
+	w := newFixture(t)
+	w.Repository("home/me/ws")
+	w.Write("home/me/ws/.git/config", "[core]\n\trepositoryformatversion = 0\n[include]\n\tpath = linked\n")
+	w.Write("home/me/ws/shared/real", "[include]\n\tpath = next\n")
+	w.Link(w.At("home/me/ws/shared/real"), "home/me/ws/.git/linked")
+	w.Write("home/me/ws/.git/next", "[user]\n\tname = beside the link\n")
+	w.Write("home/me/ws/shared/next", "[user]\n\tname = beside the file\n")
+	git := exec.Command("git", "--git-dir="+w.At("home/me/ws/.git"), "config", "user.name")
 	if out, err := git.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "beside the link" {
 		t.Fatalf("git reads another file than this test takes for granted: %v: %s", err, out)
 	}
@@ -243,14 +243,14 @@ func TestAnIncludeThroughALinkCountsFromWhereTheLinkLies(t *testing.T) {
 // are many.
 func TestDirectoriesThatWaitAreSmall(t *testing.T) {
 	const many = 10_000
-	w := newWorld(t)
+	w := newFixture(t)
 	deep := "home/me/ws" + strings.Repeat("/"+strings.Repeat("d", 200), 15)
 	for i := range many {
-		w.add(fmt.Sprintf("%s/%d/", deep, i))
+		w.Make(fmt.Sprintf("%s/%d/", deep, i))
 	}
 	p := newResolver(Workspace, w.Machine)
 	p.git = &search{entries: map[string]bool{}}
-	p.searchDir(p.git, w.at(deep))
+	p.searchDir(p.git, w.At(deep))
 	bytes := 0
 	for _, list := range [][]pendingDirs{p.git.near, p.git.thirdParty} {
 		for _, one := range list {
@@ -267,16 +267,16 @@ func TestDirectoriesThatWaitAreSmall(t *testing.T) {
 	if p.git.near = nil; p.outOfBudget() {
 		t.Fatal("it is spent at once")
 	}
-	if p.searchDir(p.git, w.at(deep)); !p.outOfBudget() {
+	if p.searchDir(p.git, w.At(deep)); !p.outOfBudget() {
 		t.Error("what waits has no bound")
 	}
 }
 
 // TestNotesHaveABound, and why a search went no further is among them.
 func TestNotesHaveABound(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for i := range maxNotes + 100 {
-		w.write(fmt.Sprintf("home/me/ws/%d/.git", i), fmt.Sprintf("gitdir: /no/such/%d\n", i))
+		w.Write(fmt.Sprintf("home/me/ws/%d/.git", i), fmt.Sprintf("gitdir: /no/such/%d\n", i))
 	}
 	if p := w.resolve(Workspace); len(p.Notes) != maxNotes {
 		t.Errorf("%d notes", len(p.Notes))

@@ -9,10 +9,10 @@ import (
 
 // TestEveryCacheThatIsOpenedIsKnownBefore: Caches knows what Resolve may open.
 func TestEveryCacheThatIsOpenedIsKnownBefore(t *testing.T) {
-	w := newWorld(t, "home/me/.cache/pip/x", "home/me/.cargo/registry/x", "moved/npm/x", "home/me/.npm/x", "home/me/.m2/repository/x", "home/me/go/pkg/mod/x")
-	w.Environ = []string{"npm_config_cache=" + w.at("moved/npm")}
+	w := newFixture(t, "home/me/.cache/pip/x", "home/me/.cargo/registry/x", "moved/npm/x", "home/me/.npm/x", "home/me/.m2/repository/x", "home/me/go/pkg/mod/x")
+	w.Environ = []string{"npm_config_cache=" + w.At("moved/npm")}
 	w.Programs = func(string) bool { return true }
-	p, err := Workspace.Resolve(t.Context(), w.Machine, []string{w.at("home/me/ws")})
+	p, err := Workspace.Resolve(t.Context(), w.Machine, []string{w.At("home/me/ws")})
 	if err != nil {
 		t.Fatal(err)
 	}

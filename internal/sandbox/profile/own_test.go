@@ -10,13 +10,13 @@ import (
 )
 
 // mine is a file of tipstaff's own in a world.
-func (w *world) mine(name string, o OwnFile) OwnFile {
-	o.Path, o.Why = w.at(name), "tipstaff's own"
+func (w *fixture) mine(name string, o OwnFile) OwnFile {
+	o.Path, o.Why = w.At(name), "tipstaff's own"
 	return o
 }
 
 func TestOwnSecretsAreHiddenAndTheRestIsPinned(t *testing.T) {
-	w := newWorld(t, "home/me/ws/conf/key", "home/me/ws/conf/cert", "home/me/ws/.tipstaff/policy.yaml", "etc/tipstaff/key", "etc/tipstaff/policy.yaml")
+	w := newFixture(t, "home/me/ws/conf/key", "home/me/ws/conf/cert", "home/me/ws/.tipstaff/policy.yaml", "etc/tipstaff/key", "etc/tipstaff/policy.yaml")
 	w.OwnFiles = []OwnFile{
 		w.mine("home/me/ws/conf/key", OwnFile{}), w.mine("home/me/ws/conf/cert", OwnFile{Readable: true}),
 		w.mine("etc/tipstaff/key", OwnFile{}), w.mine("etc/tipstaff/policy.yaml", OwnFile{Readable: true}),
@@ -32,7 +32,7 @@ func TestOwnSecretsAreHiddenAndTheRestIsPinned(t *testing.T) {
 	if !p.Fresh() {
 		t.Error("it is not fresh")
 	}
-	w.add("home/me/ws/none")
+	w.Make("home/me/ws/none")
 	if p.Fresh() {
 		t.Error("it is fresh although a secret has come where there was none")
 	}
@@ -41,16 +41,16 @@ func TestOwnSecretsAreHiddenAndTheRestIsPinned(t *testing.T) {
 // TestAClosedDirectoryHidesNoOwnSecretFromResolve: a command can close a directory
 // of its workspace, wait for a look that sees nothing there, and open it again.
 func TestAClosedDirectoryHidesNoOwnSecretFromResolve(t *testing.T) {
-	w := newWorld(t, "home/me/ws/conf/key")
+	w := newFixture(t, "home/me/ws/conf/key")
 	w.OwnFiles = []OwnFile{w.mine("home/me/ws/conf/key", OwnFile{})}
-	w.must(os.Chmod(w.at("home/me/ws/conf"), 0))
-	t.Cleanup(func() { _ = os.Chmod(w.at("home/me/ws/conf"), 0o755) })
+	w.Must(os.Chmod(w.At("home/me/ws/conf"), 0))
+	t.Cleanup(func() { _ = os.Chmod(w.At("home/me/ws/conf"), 0o755) })
 	p := w.resolve(Workspace)
 	w.equal("hidden", w.hidden(p), "/home/me/ws/conf/key")
 	a, err := p.Allow()
-	w.must(err)
+	w.Must(err)
 	for _, g := range a.Grants {
-		if paths.Within(w.at("home/me/ws/conf/key"), g.Path) && g.Right&(Read|Write) != 0 {
+		if paths.Within(w.At("home/me/ws/conf/key"), g.Path) && g.Right&(Read|Write) != 0 {
 			t.Errorf("%s is granted %v", g.Path, g.Right)
 		}
 	}
@@ -59,18 +59,18 @@ func TestAClosedDirectoryHidesNoOwnSecretFromResolve(t *testing.T) {
 // TestKeptDirectoriesAreReadableAndNotWritableWithLandlockAlone at the price that
 // hidden ones have.
 func TestKeptDirectoriesAreReadableAndNotWritableWithLandlockAlone(t *testing.T) {
-	w := newWorld(t, "home/me/ws/out/proofs/1.txt", "home/me/ws/out/x", "home/me/ws/src/y")
+	w := newFixture(t, "home/me/ws/out/proofs/1.txt", "home/me/ws/out/x", "home/me/ws/src/y")
 	kept := w.mine("home/me/ws/out/proofs", OwnFile{Readable: true, ReadOnly: true})
 	kept.Dir = true
 	w.OwnFiles = []OwnFile{kept}
 	p := w.resolve(Workspace)
 	w.equal("pinned", w.pinned(p), "+/home/me/ws/out /home/me/ws/out/proofs")
 	a, err := p.Allow()
-	w.must(err)
+	w.Must(err)
 	for name, want := range map[string]Right{"out/proofs/1.txt": Read, "out/x": Read | Write, "out": Read, "src/new": Read | Write, "new": Read} {
 		got := Right(0)
 		for _, g := range a.Grants {
-			if paths.Within(w.at("home/me/ws/"+name), g.Path) {
+			if paths.Within(w.At("home/me/ws/"+name), g.Path) {
 				got |= g.Right
 			}
 		}
@@ -83,7 +83,7 @@ func TestKeptDirectoriesAreReadableAndNotWritableWithLandlockAlone(t *testing.T)
 
 // TestNoWorkspaceLiesInAnOwnDirectory whoever names it.
 func TestNoWorkspaceLiesInAnOwnDirectory(t *testing.T) {
-	w := newWorld(t, "data/own/file")
+	w := newFixture(t, "data/own/file")
 	dir := w.mine("data/own", OwnFile{Readable: true})
 	dir.Dir = true
 	w.OwnFiles = []OwnFile{dir}
@@ -93,7 +93,7 @@ func TestNoWorkspaceLiesInAnOwnDirectory(t *testing.T) {
 }
 
 func TestUnderOpenOwnFilesArePinnedInPlace(t *testing.T) {
-	w := newWorld(t, "data/conf/key", "data/conf/policy.yaml")
+	w := newFixture(t, "data/conf/key", "data/conf/policy.yaml")
 	p := w.resolve(Open)
 	p.PinOwn([]OwnFile{w.mine("data/conf/key", OwnFile{}), w.mine("data/conf/policy.yaml", OwnFile{Readable: true}), w.mine("data/none", OwnFile{})})
 	w.equal("hidden", w.hidden(p), "/data/conf/key")

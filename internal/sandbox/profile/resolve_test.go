@@ -59,9 +59,9 @@ func TestSecretsAreHidden(t *testing.T) {
 			"/home/you/.ssh /root"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			w := newWorld(t, c.names...)
+			w := newFixture(t, c.names...)
 			for _, kv := range c.environ {
-				w.Environ = append(w.Environ, strings.ReplaceAll(kv, "ROOT", w.root))
+				w.Environ = append(w.Environ, strings.ReplaceAll(kv, "ROOT", w.Root))
 			}
 			for _, p := range []Profile{Workspace, ReadOnly} {
 				w.equal(p.String(), w.hidden(w.resolve(p)), c.hidden)
@@ -72,13 +72,13 @@ func TestSecretsAreHidden(t *testing.T) {
 }
 
 func TestALinkIsHiddenWhereItLeads(t *testing.T) {
-	w := newWorld(t, "data/keys/id", "home/me/dotfiles/netrc")
-	w.link("../../data/keys", "home/me/.ssh")
-	w.link("dotfiles/netrc", "home/me/.netrc")
-	w.link("/dev/null", "home/me/.bash_history")
-	w.link("nowhere", "home/me/.pgpass")
-	w.link(".gnupg", "home/me/.gnupg")
-	w.link("/", "home/me/.aws")
+	w := newFixture(t, "data/keys/id", "home/me/dotfiles/netrc")
+	w.Link("../../data/keys", "home/me/.ssh")
+	w.Link("dotfiles/netrc", "home/me/.netrc")
+	w.Link("/dev/null", "home/me/.bash_history")
+	w.Link("nowhere", "home/me/.pgpass")
+	w.Link(".gnupg", "home/me/.gnupg")
+	w.Link("/", "home/me/.aws")
 	p := w.resolve(Workspace)
 	w.equal("hidden", w.hidden(p), "/data/keys /home/me/dotfiles/netrc")
 	w.says(p.Notes, ".aws is not hidden", "leads to /")
@@ -87,15 +87,15 @@ func TestALinkIsHiddenWhereItLeads(t *testing.T) {
 
 // TestWhereNothingIsMountedNothingIsHidden, until something is.
 func TestWhereNothingIsMountedNothingIsHidden(t *testing.T) {
-	w := newWorld(t, "sys/kernel/debug/", "sys/kernel/tracing/trace", "sys/power/")
+	w := newFixture(t, "sys/kernel/debug/", "sys/kernel/tracing/trace", "sys/power/")
 	p := w.resolve(Workspace)
 	w.equal("hidden", w.hidden(p), "/sys/kernel/tracing")
 	if !p.Fresh() {
 		t.Error("it is not fresh")
 	}
-	w.add("mounted/sched/")
-	w.must(os.Remove(w.at("sys/kernel/debug")))
-	w.must(os.Rename(w.at("mounted"), w.at("sys/kernel/debug"))) // another directory, as after a mount
+	w.Make("mounted/sched/")
+	w.Must(os.Remove(w.At("sys/kernel/debug")))
+	w.Must(os.Rename(w.At("mounted"), w.At("sys/kernel/debug"))) // another directory, as after a mount
 	if p.Fresh() {
 		t.Error("it is fresh although something is mounted")
 	}
@@ -103,9 +103,9 @@ func TestWhereNothingIsMountedNothingIsHidden(t *testing.T) {
 }
 
 func TestTipstaffsOwnFilesAreHidden(t *testing.T) {
-	w := newWorld(t, "home/me/.local/state/tipstaff/audit/1", "home/me/ws/tools/allow.json", "home/me/.config/tipstaff/tipstaff.yaml")
-	w.StateDir = w.at("home/me/.local/state/tipstaff")
-	w.ConfigFiles = []string{w.at("home/me/ws/tools/allow.json"), w.at("home/me/.config/tipstaff/tipstaff.yaml"), w.at("home/me/ws/later.yaml")}
+	w := newFixture(t, "home/me/.local/state/tipstaff/audit/1", "home/me/ws/tools/allow.json", "home/me/.config/tipstaff/tipstaff.yaml")
+	w.StateDir = w.At("home/me/.local/state/tipstaff")
+	w.ConfigFiles = []string{w.At("home/me/ws/tools/allow.json"), w.At("home/me/.config/tipstaff/tipstaff.yaml"), w.At("home/me/ws/later.yaml")}
 	p := w.resolve(Workspace)
 	w.equal("hidden", w.hidden(p), "/home/me/.config/tipstaff/tipstaff.yaml /home/me/.local/state/tipstaff /home/me/ws/tools/allow.json")
 	w.equal("pinned", w.pinned(p), "+/home/me/ws/tools")
@@ -114,18 +114,18 @@ func TestTipstaffsOwnFilesAreHidden(t *testing.T) {
 }
 
 func TestWhatIsMountedTwiceIsHiddenTwice(t *testing.T) {
-	w := newWorld(t, "home/me/.netrc", "mnt/dis tro/me/")
-	w.must(os.Link(w.at("home/me/.netrc"), w.at("mnt/dis tro/me/.netrc")))
-	w.write("proc/self/mountinfo", strings.ReplaceAll(`21 1 8:1 / ROOT rw - ext4 /dev/sda rw
+	w := newFixture(t, "home/me/.netrc", "mnt/dis tro/me/")
+	w.Must(os.Link(w.At("home/me/.netrc"), w.At("mnt/dis tro/me/.netrc")))
+	w.Write("proc/self/mountinfo", strings.ReplaceAll(`21 1 8:1 / ROOT rw - ext4 /dev/sda rw
 22 21 0:5 / ROOT/proc rw - proc proc rw
 23 21 8:1 /home ROOT/mnt/dis\040tro rw - ext4 /dev/sda rw
 24 21 8:2 /home ROOT/mnt/other rw - ext4 /dev/sdb rw
-`, "ROOT", w.root))
+`, "ROOT", w.Root))
 	w.equal("hidden", w.hidden(w.resolve(Workspace)), "/home/me/.netrc /mnt/dis tro/me/.netrc")
 }
 
 func TestSomebodyElsesHomeStaysOpenForWhoWorksThere(t *testing.T) {
-	w := newWorld(t, "root/project/", "root/.ssh/id", "root/.bashrc")
+	w := newFixture(t, "root/project/", "root/.ssh/id", "root/.bashrc")
 	p := w.resolve(Workspace, "root/project")
 	w.equal("workspace", w.names(p.Workspace), "/root/project")
 	w.equal("hidden", w.hidden(p), "/root/.ssh")
@@ -169,13 +169,13 @@ func TestWhichDirectoriesBecomeWritable(t *testing.T) {
 		{"nothing", "home/me/none", "", "no such file"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			w := newWorld(t, "tmp/x/", "var/www/site/", "var/lib/jenkins/ws/", "opt/app/", "usr/src/app/", "usr/local/bin/", "etc/app/", "run/user/1000/",
+			w := newFixture(t, "tmp/x/", "var/www/site/", "var/lib/jenkins/ws/", "opt/app/", "usr/src/app/", "usr/local/bin/", "etc/app/", "run/user/1000/",
 				"var/spool/x/", "var/lib/dpkg/info/", "home/me/.ssh/keys/", "home/me/.config/autostart/", "home/me/.config/nvim/lua/", "home/me/tools/", "home/me/file",
 				"home/me/repo/.git/HEAD", "home/me/repo/.git/objects/", "home/me/repo/.git/refs/", "home/me/repo/.git/hooks/",
 				"home/me/bare/HEAD", "home/me/bare/objects/", "home/me/bare/refs/", "home/me/bare/hooks/", "home/me/bare/main/")
-			w.link("usr/bin", "bin")
-			w.link("../../etc/app", "home/me/link")
-			w.Path = []string{w.at("home/me/tools"), w.at("usr/bin")}
+			w.Link("usr/bin", "bin")
+			w.Link("../../etc/app", "home/me/link")
+			w.Path = []string{w.At("home/me/tools"), w.At("usr/bin")}
 			p := w.resolve(Workspace, c.workspace)
 			w.equal("writable", w.names(p.Writable()), c.want)
 			if c.note != "" {
@@ -186,8 +186,8 @@ func TestWhichDirectoriesBecomeWritable(t *testing.T) {
 }
 
 func TestWorkspacesAreListedOnce(t *testing.T) {
-	w := newWorld(t, "home/me/ws/a/", "home/me/ws-b/")
-	w.link("ws", "home/me/alias")
+	w := newFixture(t, "home/me/ws/a/", "home/me/ws-b/")
+	w.Link("ws", "home/me/alias")
 	p := w.resolve(Workspace, "home/me/ws/a", "home/me/ws-b", "home/me/alias", "home/me/ws")
 	w.equal("workspace", w.names(p.Workspace), "/home/me/ws /home/me/ws-b")
 	if p, err := Workspace.Resolve(t.Context(), w.Machine, []string{"relative"}); err != nil || len(p.Workspace) > 0 {
@@ -196,9 +196,9 @@ func TestWorkspacesAreListedOnce(t *testing.T) {
 }
 
 func TestCachesOfToolsAreWritable(t *testing.T) {
-	w := newWorld(t, "home/me/.npm/", "home/me/.cache/pip/", "home/me/.cache/p10k-instant-prompt-me.zsh", "home/me/.cargo/.package-cache", "home/me/.cargo/bin/cargo", "home/me/.m2/repository/")
+	w := newFixture(t, "home/me/.npm/", "home/me/.cache/pip/", "home/me/.cache/p10k-instant-prompt-me.zsh", "home/me/.cargo/.package-cache", "home/me/.cargo/bin/cargo", "home/me/.m2/repository/")
 	w.Programs = func(name string) bool { return name == "cargo" || name == "go" }
-	w.Environ = []string{"GOCACHE=" + w.at("home/me"), "PIP_CACHE_DIR=" + w.at("usr/bin"), "GOPATH=" + w.at("gopath")}
+	w.Environ = []string{"GOCACHE=" + w.At("home/me"), "PIP_CACHE_DIR=" + w.At("usr/bin"), "GOPATH=" + w.At("gopath")}
 	p := w.resolve(Workspace)
 	w.equal("caches", w.names(p.Caches), "/home/me/.cache/pip /home/me/.cargo/.package-cache /home/me/.m2/repository /home/me/.npm")
 	w.equal("missing", w.entries(p.Missing), "/gopath/pkg/mod /gopath/pkg/sumdb /home/me/.cargo/.package-cache-mutate /home/me/.cargo/git /home/me/.cargo/registry")
@@ -208,21 +208,21 @@ func TestCachesOfToolsAreWritable(t *testing.T) {
 		t.Errorf("read-only writes %v, %v", r.Writable(), r.Missing)
 	}
 
-	w.must(p.Make())
+	w.Must(p.Make())
 	again := w.resolve(Workspace)
 	w.equal("caches, made", w.names(again.Caches), "/gopath/pkg/mod /gopath/pkg/sumdb /home/me/.cache/pip /home/me/.cargo/.package-cache /home/me/.cargo/.package-cache-mutate /home/me/.cargo/git /home/me/.cargo/registry /home/me/.m2/repository /home/me/.npm")
 	w.equal("missing, made", w.entries(again.Missing), "")
 	for name, want := range map[string]os.FileMode{"gopath/pkg/mod": 0o700, "gopath": 0o700, "home/me/.cargo/.package-cache-mutate": 0o600} {
-		if info, err := os.Stat(w.at(name)); err != nil || info.Mode().Perm() != want {
+		if info, err := os.Stat(w.At(name)); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
 }
 
 func TestTheHomeDirectoryAsAWorkspace(t *testing.T) {
-	w := newWorld(t, "home/me/.bashrc", "home/me/.gitconfig", "home/me/.config/fish/config.fish", "home/me/.config/gh/hosts.yml", "home/me/.ssh/id", "home/me/tools/tool",
+	w := newFixture(t, "home/me/.bashrc", "home/me/.gitconfig", "home/me/.config/fish/config.fish", "home/me/.config/gh/hosts.yml", "home/me/.ssh/id", "home/me/tools/tool",
 		"home/me/.local/bin/x", "home/me/.pyenv/versions/3/bin/python", "home/me/.claude/settings.json", "home/me/.claude/skills/x", "home/me/.cache/pip/")
-	w.Path = []string{w.at("home/me/tools"), w.at("home/me/.pyenv/versions/3/bin")}
+	w.Path = []string{w.At("home/me/tools"), w.At("home/me/.pyenv/versions/3/bin")}
 	p := w.resolve(Workspace, "home/me")
 	w.equal("hidden", w.hidden(p), "/home/me/.config/gh /home/me/.ssh")
 	w.equal("pinned", w.pinned(p), "/home/me/.bashrc +/home/me/.claude /home/me/.claude/settings.json +/home/me/.config /home/me/.config/fish /home/me/.gitconfig "+
@@ -231,23 +231,23 @@ func TestTheHomeDirectoryAsAWorkspace(t *testing.T) {
 }
 
 func TestTheSettingsOfAgentsArePinned(t *testing.T) {
-	w := newWorld(t, "home/me/ws/.mcp.json", "home/me/ws/.claude/settings.json", "home/me/ws/.claude/commands/x.md", "home/me/ws/.vscode/settings.json", "home/me/ws/.codex/config.toml",
+	w := newFixture(t, "home/me/ws/.mcp.json", "home/me/ws/.claude/settings.json", "home/me/ws/.claude/commands/x.md", "home/me/ws/.vscode/settings.json", "home/me/ws/.codex/config.toml",
 		"home/me/ws/sub/.mcp.json", "home/me/ws/repo/.mcp.json", "home/me/ws/repo/.git/HEAD", "home/me/ws/repo/.git/objects/", "home/me/ws/repo/.git/refs/", "home/me/ws/repo/.git/hooks/", "home/me/ws/repo/.git/config")
 	w.equal("pinned", w.pinned(w.resolve(Workspace)), "+/home/me/ws/.claude /home/me/ws/.claude/settings.json /home/me/ws/.codex /home/me/ws/.mcp.json "+
 		"+/home/me/ws/repo +/home/me/ws/repo/.git /home/me/ws/repo/.git/config /home/me/ws/repo/.git/hooks /home/me/ws/repo/.mcp.json")
 }
 
 func TestDevicesAndWhatStaysOfRun(t *testing.T) {
-	w := newWorld(t, "dev/null", "dev/shm/", "dev/sda", "run/systemd/resolve/stub-resolv.conf", "run/docker.sock", "run/elsewhere/resolv.conf")
-	w.link("../run/elsewhere/resolv.conf", "etc/resolv.conf")
+	w := newFixture(t, "dev/null", "dev/shm/", "dev/sda", "run/systemd/resolve/stub-resolv.conf", "run/docker.sock", "run/elsewhere/resolv.conf")
+	w.Link("../run/elsewhere/resolv.conf", "etc/resolv.conf")
 	p := w.resolve(ReadOnly)
 	w.equal("devices", w.names(p.Devices), "/dev/null /dev/shm")
 	w.equal("runtime", w.names(p.Runtime), "/run/elsewhere/resolv.conf /run/systemd/resolve")
 }
 
 func TestAMachineWithoutAHome(t *testing.T) {
-	w := newWorld(t, "home/you/.ssh/id", "etc/shadow")
-	for _, home := range []string{"", "relative", w.at("none")} {
+	w := newFixture(t, "home/you/.ssh/id", "etc/shadow")
+	for _, home := range []string{"", "relative", w.At("none")} {
 		w.Home = home
 		w.equal("hidden", w.hidden(w.resolve(Workspace)), "/etc/shadow /home/you/.ssh")
 	}
@@ -255,11 +255,11 @@ func TestAMachineWithoutAHome(t *testing.T) {
 
 // TestDoctorCanPrintIt: every place has its reason.
 func TestDoctorCanPrintIt(t *testing.T) {
-	w := newWorld(t, "home/me/.ssh/id", "home/me/ws/.mcp.json")
+	w := newFixture(t, "home/me/.ssh/id", "home/me/ws/.mcp.json")
 	text, err := json.Marshal(w.resolve(Workspace))
-	w.must(err)
+	w.Must(err)
 	for _, want := range []string{`"profile":"workspace"`, `{"path":"ROOT/home/me/.ssh","dir":true,"why":"keys that open other machines"}`, `{"path":"ROOT/home/me/ws/.mcp.json","why":"an agent obeys it"}`} {
-		if !strings.Contains(string(text), strings.ReplaceAll(want, "ROOT", w.root)) {
+		if !strings.Contains(string(text), strings.ReplaceAll(want, "ROOT", w.Root)) {
 			t.Errorf("%s is not in %s", want, text)
 		}
 	}
@@ -271,7 +271,7 @@ func TestTheTablesAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	r := newResolver(Workspace, w.Machine)
 	r.findHomes()
 	for _, c := range tables.caches {

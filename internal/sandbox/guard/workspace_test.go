@@ -10,30 +10,28 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"tipstaff/internal/testing/testworld"
+
 	"tipstaff"
 )
 
-// world is a directory that commands may write, and a guard.
-type world struct {
-	*testing.T
+// workspace is a directory that commands may write, and a guard.
+type workspace struct {
+	*testworld.Tree
 	*Guard
-	root  string
+
 	asked []*asked // calls that were answered
 }
 
-func newWorld(t *testing.T) *world {
+func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{T: t, root: dir + "/ws"}
-	w.mkdir(".")
-	if w.Guard, err = New(Options{Aside: dir + "/aside"}); err != nil {
-		t.Fatal(err)
-	}
+	outer := testworld.New(t).Make("ws/")
+	w := &workspace{Tree: testworld.In(t, outer.At("ws"))}
+	var err error
+	w.Guard, err = New(Options{Aside: outer.At("aside")})
+	w.Must(err)
 	t.Cleanup(func() {
-		w.must(w.Close())
+		w.Must(w.Close())
 		for _, a := range w.asked {
 			if len(a.done) > 0 {
 				t.Errorf("a call was answered twice, then %q", <-a.done)
@@ -43,45 +41,33 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) must(err error) {
+// write makes a file that can be executed, as hooks are, in one step: the guard
+// watches.
+func (w *workspace) write(name, text string) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-func (w *world) at(name string) string { return filepath.Join(w.root, name) }
-
-func (w *world) mkdir(name string) {
-	w.Helper()
-	w.must(os.MkdirAll(w.at(name), 0o755))
-}
-
-func (w *world) write(name, text string) {
-	w.Helper()
-	w.must(os.MkdirAll(filepath.Dir(w.at(name)), 0o755))
-	w.must(os.WriteFile(w.at(name), []byte(text), 0o755))
+	w.Mkdir(filepath.Dir(w.At(name)))
+	w.Must(os.WriteFile(w.At(name), []byte(text), 0o755))
 }
 
 // add writes at the end of a file.
-func (w *world) add(name, text string) {
+func (w *workspace) add(name, text string) {
 	w.Helper()
-	f, err := os.OpenFile(w.at(name), os.O_WRONLY|os.O_APPEND, 0)
-	w.must(err)
+	f, err := os.OpenFile(w.At(name), os.O_WRONLY|os.O_APPEND, 0)
+	w.Must(err)
 	_, err = f.WriteString(text)
-	w.must(err)
-	w.must(f.Close())
+	w.Must(err)
+	w.Must(f.Close())
 }
 
-func (w *world) text(name string) string {
-	data, err := os.ReadFile(w.at(name))
+func (w *workspace) text(name string) string {
+	data, err := os.ReadFile(w.At(name))
 	if err != nil {
 		return "(" + err.(*os.PathError).Err.Error() + ")" //nolint:errorlint,forcetypeassert // what ReadFile gives
 	}
 	return string(data)
 }
 
-func (w *world) says(name, want string) {
+func (w *workspace) says(name, want string) {
 	w.Helper()
 	if got := w.text(name); got != want {
 		w.Errorf("%s is %q, want %q", name, got, want)
@@ -89,33 +75,33 @@ func (w *world) says(name, want string) {
 }
 
 // protect gives the guard the items, by paths relative to the root.
-func (w *world) protect(items ...Item) []tipstaff.Violation {
+func (w *workspace) protect(items ...Item) []tipstaff.Violation {
 	w.Helper()
 	list := slices.Clone(items)
 	for i := range list {
-		list[i].Path = w.at(list[i].Path)
+		list[i].Path = w.At(list[i].Path)
 		if list[i].GitDir != "" {
-			list[i].GitDir = w.at(list[i].GitDir)
+			list[i].GitDir = w.At(list[i].GitDir)
 		}
 		if list[i].Why == "" {
 			list[i].Why = "it steers others"
 		}
 	}
-	return w.Protect(w.root, list)
+	return w.Protect(w.Root, list)
 }
 
 // repository makes one and protects it.
-func (w *world) repository(name string) {
+func (w *workspace) repository(name string) {
 	w.Helper()
 	w.skeleton(name)
-	w.Protect(w.root, Repository(w.at(name), false))
+	w.Protect(w.Root, Repository(w.At(name), false))
 }
 
 const plainConfig = "[core]\n\tbare = false\n"
 const evilConfig = plainConfig + "\tfsmonitor = evil\n"
 const namedConfig = plainConfig + "[user]\n\tname = A\n"
 
-func (w *world) skeleton(name string) {
+func (w *workspace) skeleton(name string) {
 	w.Helper()
 	w.write(name+"/config", plainConfig)
 	w.write(name+"/HEAD", "ref: refs/heads/main\n")
@@ -128,21 +114,21 @@ type running struct {
 	stopped atomic.Int32
 }
 
-func (w *world) begin() *running {
+func (w *workspace) begin() *running {
 	r := &running{}
-	r.Command = w.Begin([]string{w.root}, everywhere, func() { r.stopped.Add(1) })
+	r.Command = w.Begin([]string{w.Root}, everywhere, func() { r.stopped.Add(1) })
 	return r
 }
 
 // settle waits until the guard has judged all that has happened. It must not be used
 // while a command is to be suspected: the one that it makes would be, too.
-func (w *world) settle() { w.settled([]string{w.root}) }
+func (w *workspace) settle() { w.settled([]string{w.Root}) }
 
 // paths are those of the violations, relative to the root.
-func (w *world) paths(list []tipstaff.Violation) string {
+func (w *workspace) paths(list []tipstaff.Violation) string {
 	var names []string
 	for _, v := range list {
-		name, _ := filepath.Rel(w.root, v.Path)
+		name, _ := filepath.Rel(w.Root, v.Path)
 		if v.Fault != "" {
 			name += "!"
 		}
@@ -154,10 +140,10 @@ func (w *world) paths(list []tipstaff.Violation) string {
 
 // ends ends a command and returns what was found, also by a look that took longer
 // than the end of a command waits.
-func (w *world) ends(c *running) []tipstaff.Violation {
+func (w *workspace) ends(c *running) []tipstaff.Violation {
 	w.Helper()
 	c.End()
-	for w.settled([]string{w.root}) != nil {
+	for w.settled([]string{w.Root}) != nil {
 		w.Log("a look takes longer than the end of a command waits")
 	}
 	c.guard.mu.Lock()
@@ -166,7 +152,7 @@ func (w *world) ends(c *running) []tipstaff.Violation {
 }
 
 // attack runs what a command does, and says what was put back.
-func (w *world) attack(what func()) (paths string, stopped bool) {
+func (w *workspace) attack(what func()) (paths string, stopped bool) {
 	w.Helper()
 	c := w.begin()
 	what()

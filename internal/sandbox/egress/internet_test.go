@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// world is an internet for tests: names, addresses, and who answers there.
-type world struct {
+// internet stands in for the internet: names, addresses, and who answers there.
+type internet struct {
 	mu      sync.Mutex
 	names   map[string][]string // a name's addresses; its answers in turn are separated by "then"
 	routes  map[string]string   // ADDRESS:PORT to a listener of the test
@@ -32,19 +32,19 @@ const (
 	public2 = "151.101.1.195"
 )
 
-func newWorld() *world {
-	return &world{names: map[string][]string{}, routes: map[string]string{}}
+func newInternet() *internet {
+	return &internet{names: map[string][]string{}, routes: map[string]string{}}
 }
 
 // host gives a name a public address, and a server behind its ports.
-func (w *world) host(name, addr, server string, ports ...int) {
+func (w *internet) host(name, addr, server string, ports ...int) {
 	w.names[name] = []string{addr}
 	for _, p := range ports {
 		w.routes[net.JoinHostPort(addr, fmt.Sprint(p))] = server
 	}
 }
 
-func (w *world) LookupNetIP(_ context.Context, network, host string) ([]netip.Addr, error) {
+func (w *internet) LookupNetIP(_ context.Context, network, host string) ([]netip.Addr, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.looked = append(w.looked, host)
@@ -62,7 +62,7 @@ func (w *world) LookupNetIP(_ context.Context, network, host string) ([]netip.Ad
 	return addrs, nil
 }
 
-func (w *world) dial(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+func (w *internet) dial(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 	w.mu.Lock()
 	w.dialled = append(w.dialled, addr.String())
 	to := w.routes[addr.String()]
@@ -73,14 +73,14 @@ func (w *world) dial(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 	return w.dialler.DialContext(ctx, "tcp", to)
 }
 
-func (w *world) hear(_ context.Context, host, why string) {
+func (w *internet) hear(_ context.Context, host, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refused = append(w.refused, host+": "+why)
 }
 
-// seen gives what the world was asked for.
-func (w *world) seen() (looked, dialled, refused []string) {
+// seen gives what the internet was asked for.
+func (w *internet) seen() (looked, dialled, refused []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.looked), slices.Clone(w.dialled), slices.Clone(w.refused)
@@ -89,7 +89,7 @@ func (w *world) seen() (looked, dialled, refused []string) {
 const token = "s3cret"
 
 // proxy serves a list over a real listener and gives its address.
-func (w *world) proxy(t testing.TB, list string, changes ...func(*Options)) (addr string, p *Proxy) {
+func (w *internet) proxy(t testing.TB, list string, changes ...func(*Options)) (addr string, p *Proxy) {
 	t.Helper()
 	o := Options{
 		Hosts: hosts(t, list), Resolver: w, Dial: w.dial, Refused: w.hear,

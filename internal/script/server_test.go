@@ -7,11 +7,9 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +21,7 @@ import (
 	"tipstaff/internal/run"
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/sandbox/profile"
+	"tipstaff/internal/testing/testworld"
 )
 
 // server is what a script needs of a server, without a record. It is the road as
@@ -32,7 +31,7 @@ type server struct {
 	scripts *Scripts
 	sandbox *sandbox.Sandbox
 	policy  *policy.Policy
-	world   world
+	world   testworld.Machine
 	ws      string
 
 	mu    sync.Mutex
@@ -54,21 +53,13 @@ func newServer(t *testing.T, tier sandbox.Tier, early string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range []string{"ws", "home", "temp"} {
-		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
+	root := testworld.New(t).Make("ws/", "home/", "temp/").Root
 	fd, err := unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	program := os.NewFile(uintptr(fd), "program")
-	s := &server{t: t, ws: root + "/ws", world: world{path: []string{"/usr/bin", "/bin"}}}
+	s := &server{t: t, ws: root + "/ws", world: testworld.Machine{Path: []string{"/usr/bin", "/bin"}}}
 	s.sandbox, err = sandbox.New(sandbox.Options{
 		Engine: engine, Mode: sandbox.BestEffort, Tier: tier, Directory: s.ws, Temp: root + "/temp", Program: program,
 		Machine: profile.Machine{Home: root + "/home"}, Network: sandbox.Network{Reach: sandbox.AllNetwork},
@@ -165,44 +156,3 @@ func (deniesID) Judge(_ *tipstaff.Request, _ policy.World, d *policy.Draft) []po
 	}
 	return nil
 }
-
-// world is the real machine as far as these tests need it.
-type world struct{ path []string }
-
-func (w world) Lookup(name string) (policy.Program, error) {
-	for _, dir := range w.path {
-		if p, err := w.File(filepath.Join(dir, name), nil); err == nil {
-			return p, nil
-		}
-	}
-	return policy.Program{}, policy.ErrNotFound
-}
-
-func (world) File(path string, dir policy.Directory) (policy.Program, error) {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir.Path(), path)
-	}
-	var st syscall.Stat_t
-	if err := syscall.Stat(path, &st); err != nil {
-		return policy.Program{}, policy.ErrNotFound
-	}
-	return policy.Program{Path: path, File: policy.FileID{Dev: st.Dev, Ino: st.Ino}}, nil
-}
-
-func (world) Directory(path string) (policy.Directory, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, policy.ErrNotFound
-	}
-	return openDirectory{f}, nil
-}
-
-func (world) Roots() ([]string, error) { return nil, nil }
-
-func (world) Allowlist(tipstaff.Family) policy.Allowlist {
-	return policy.ParseAllowlist("*", "ALLOWED_COMMANDS")
-}
-
-type openDirectory struct{ *os.File }
-
-func (d openDirectory) Path() string { return d.Name() }

@@ -1,0 +1,89 @@
+package mcpserver
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/approval"
+	"tipstaff/internal/policy/approval/approvaltest"
+	"tipstaff/internal/run"
+)
+
+// approvedRoad runs for a principal what a person allows.
+type approvedRoad struct {
+	*road
+
+	store     *approval.Store
+	principal string
+}
+
+func (r approvedRoad) Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error) {
+	if _, err := r.store.Approve(ctx, approvaltest.Question(r.principal, req.Line), live.Approval, live.Ask); err != nil {
+		return tipstaff.Result{}, err
+	}
+	return exited(0, "ran", ""), nil
+}
+
+// elicits asks for commands with clients that show forms while their call waits.
+type elicits struct {
+	t     *testing.T
+	store *approval.Store
+}
+
+var codeInAnswer = regexp.MustCompile(`\(([A-Z_]+)\)`)
+
+func (e elicits) Request(ctx context.Context, principal, command string, person approval.Ask) (tipstaff.Code, string) {
+	o := (&road{}).options()
+	o.Road, o.Approvals = approvedRoad{&road{}, e.store, principal}, &Approvals{Store: e.store}
+	can := &mcp.ClientOptions{}
+	if person != nil {
+		can.ElicitationHandler = func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			a, err := person(ctx, e.question(req.Params.Message))
+			if err != nil {
+				return nil, err
+			}
+			decision := map[policy.Choice]string{policy.Refuse: deny, policy.Once: allowOnce, policy.Session: allowSession}[a.Choice]
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": decision, "comment": a.Comment}}, nil
+		}
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, can)
+	cs, err := client.Connect(ctx, serve(e.t, o), &mcp.ClientSessionOptions{ProtocolVersion: lastStateful})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	defer func() { _ = cs.Close() }()
+	res, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "execute_command", Arguments: map[string]any{"command": command}})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	text := textOf(e.t, res)
+	if !res.IsError {
+		return "", text
+	}
+	code := codeInAnswer.FindStringSubmatch(text)
+	if code == nil {
+		e.t.Fatalf("an error without a code: %s", text)
+	}
+	return tipstaff.Code(code[1]), text
+}
+
+// question is the open one that a form shows.
+func (e elicits) question(form string) policy.Question {
+	for _, open := range e.store.List() {
+		if strings.Contains(form, open.Handle) {
+			return open.Question
+		}
+	}
+	e.t.Errorf("no question is open for the form:\n%s", form)
+	return policy.Question{}
+}
+
+func TestTheFrontKeepsThePromisesOfApprovals(t *testing.T) {
+	approvaltest.Suite(t, func(t *testing.T, s *approval.Store) approvaltest.Requester { return elicits{t, s} })
+}
