@@ -1,4 +1,4 @@
-// Package monitor is the one road: every command goes through
+// Package monitor is the one execution path: every command goes through
 // [Monitor.Execute], which decides, records, runs and records again, in this
 // order. A command whose caller a person has frozen is refused before the first
 // step. An external decider, if there is one, is asked before the first record. The

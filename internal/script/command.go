@@ -66,7 +66,7 @@ func (r *scriptRun) ask(m ipc.Message, files []*os.File) error {
 	return nil
 }
 
-// command puts a command on the road, and tells the script process how it ended.
+// command puts a command on the execution path, and tells the script process how it ended.
 func (r *scriptRun) command(m ipc.Message, files []*os.File) {
 	// Our copies are closed before the end of anything is waited for: a pipe whose
 	// write end we hold never ends, and one whose read end we hold never breaks.
@@ -80,7 +80,7 @@ func (r *scriptRun) command(m ipc.Message, files []*os.File) {
 			r.send(ipc.Message{Kind: ipc.Started, ID: m.ID, Number: number(m.ID)})
 		}
 	}
-	res, err := r.scripts.Road.Execute(r.ctx, req, live)
+	res, err := r.scripts.Monitor.Execute(r.ctx, req, live)
 	release()
 	r.unset(m.ID)
 	if err != nil {
@@ -93,7 +93,7 @@ func (r *scriptRun) command(m ipc.Message, files []*os.File) {
 	r.answer(ipc.Message{ID: m.ID, Code: res.ExitCode, UserNanoseconds: int64(res.Usage.UserCPU), SystemNanoseconds: int64(res.Usage.SystemCPU)})
 }
 
-// request returns a command as it is asked for on the road: by the script's caller,
+// request returns a command as it is asked for on the execution path: by the script's caller,
 // with what the script process says of it.
 func (r *scriptRun) request(m ipc.Message, files []*os.File) (tipstaff.Request, run.Live) {
 	script := r.grant.Request()

@@ -3,8 +3,8 @@
 // A script is interpreted by a process of its own, the script process
 // (internal/script/worker): tipstaff's own program, confined like the commands of its
 // session sandbox, which can start nothing. It asks for each simple command with the words that
-// the command really gets. The package puts each of them on the one road
-// ([Road.Execute]), with the descriptors that came along, and tells the script
+// the command really gets. The package puts each of them on the one execution path
+// ([Monitor.Execute]), with the descriptors that came along, and tells the script
 // process how it ended. It decides nothing itself and starts nothing but script
 // processes.
 //

@@ -11,8 +11,8 @@ import (
 	"tipstaff/internal/run"
 )
 
-// Road executes commands: internal/monitor, as a front uses it.
-type Road interface {
+// Monitor executes commands: internal/monitor, as a front uses it.
+type Monitor interface {
 	Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error)
 }
 
@@ -24,8 +24,8 @@ type Scripts struct {
 	Local run.Local
 	// Next runs everything that is not a script.
 	Next run.Runner
-	// Road is where the commands of scripts go.
-	Road Road
+	// Monitor is where the commands of scripts go.
+	Monitor Monitor
 	// Program is the program of the script process, and Argv its arguments, its name
 	// first.
 	Program *os.File

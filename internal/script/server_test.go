@@ -24,7 +24,7 @@ import (
 	"tipstaff/internal/testing/testworld"
 )
 
-// server is what a script needs of a server, without a record. It is the road as
+// server is what a script needs of a server, without a record. It is the execution path as
 // well: it notes what comes along.
 type server struct {
 	t       *testing.T
@@ -78,7 +78,7 @@ func newServer(t *testing.T, tier sandbox.Tier, early string) *server {
 	})
 	local := run.Local{Engine: engine, Sandbox: s.sandbox}
 	s.scripts = &Scripts{
-		Local: local, Next: local, Road: s, Program: program, Argv: []string{"script", fakeArgument, early},
+		Local: local, Next: local, Monitor: s, Program: program, Argv: []string{"script", fakeArgument, early},
 		Modes: func(*policy.Grant) (write, goOn bool) { return true, false }, Log: slog.New(slog.DiscardHandler),
 	}
 	t.Cleanup(func() {
@@ -113,7 +113,7 @@ func (s *server) Execute(ctx context.Context, req tipstaff.Request, live run.Liv
 	return s.scripts.Run(ctx, g, live)
 }
 
-// commands returns the words of what came along the road from scripts.
+// commands returns the words of what came along the execution path from scripts.
 func (s *server) commands() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

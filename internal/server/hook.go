@@ -60,7 +60,7 @@ func NewHook(client, project, path string, s config.Settings, errs io.Writer) (*
 		return nil, err
 	}
 	m := &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.Host, Trail: st.trail, Decider: decider, Freezer: freeze.NewBook(api.Directory(s.StateDir)), Log: log}
-	st.Front = &hook.Hook{Road: m, Client: client, Path: hook.PathOf(path), Project: project}
+	st.Front = &hook.Hook{Monitor: m, Client: client, Path: hook.PathOf(path), Project: project}
 	return st, nil
 }
 
@@ -85,7 +85,7 @@ func TryHook(s config.Settings, path, line string) (string, error) {
 	}
 	m := ev.monitor()
 	m.Trail = unrecorded{}
-	h := &hook.Hook{Road: m, Client: "claude-code", Path: hook.PathOf(path)}
+	h := &hook.Hook{Monitor: m, Client: "claude-code", Path: hook.PathOf(path)}
 	asked, err := hook.Read(strings.NewReader(`{"hook_event_name": "PreToolUse", "tool_name": "Bash", "permission_mode": "default"}`))
 	if err != nil {
 		return "", err

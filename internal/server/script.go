@@ -12,7 +12,7 @@ import (
 	"tipstaff/internal/script/worker"
 )
 
-// newScripts returns what runs scripts. Its runners and its road are set when they
+// newScripts returns what runs scripts. Its runners and its monitor are set when they
 // exist.
 func (st *Stack) newScripts(program *os.File) *script.Scripts {
 	return &script.Scripts{

@@ -134,7 +134,7 @@ func newMachineStack(s config.Settings, k *protected.Registry, log *slog.Logger,
 	if r != nil {
 		st.Monitor.NewID = func() tipstaff.RequestID { return newCommandID(r.seal, r.fleet.Address()) }
 	}
-	st.scripts.Road = t.road(st.Monitor)
+	st.scripts.Monitor = t.monitor(st.Monitor)
 	st.jobs.Recorder = st.Monitor
 	// The questions that the policy leaves to people.
 	if st.questions, err = newQuestions(st.Monitor); err != nil {
@@ -400,7 +400,7 @@ func limits(s config.Settings) map[tipstaff.Family]policy.FamilyLimits {
 // Front returns the front for one connection.
 func (st *Stack) Front() *mcpserver.Server {
 	o := mcpserver.Options{
-		Version: build.Version(), Road: st.telemetry.road(st.Monitor), Sessions: st.sessions, Jobs: st.jobs, OutputBytes: st.settings.MaxOutputBytes, Log: st.Log, Events: st.observers.bus,
+		Version: build.Version(), Monitor: st.telemetry.monitor(st.Monitor), Sessions: st.sessions, Jobs: st.jobs, OutputBytes: st.settings.MaxOutputBytes, Log: st.Log, Events: st.observers.bus,
 		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes, Outputs: st.spool,
 		Instructions: func(who tipstaff.Origin) string { return mcpserver.Instructions(st.summary(who)) },
 		Allowed:      st.allowed, Shell: st.shellOn(), Self: st.runner.address(), Capacity: st.places(),

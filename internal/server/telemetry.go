@@ -16,4 +16,4 @@ type telemetry struct {
 
 func (t telemetry) decider(next monitor.Decider) monitor.Decider { return t.metrics.Decider(next) }
 
-func (t telemetry) road(next mcpserver.Road) mcpserver.Road { return t.traces.Road(next) }
+func (t telemetry) monitor(next mcpserver.Monitor) mcpserver.Monitor { return t.traces.Monitor(next) }

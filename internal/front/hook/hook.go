@@ -20,16 +20,16 @@ import (
 	"tipstaff/internal/policy/facts"
 )
 
-// Road judges and records: internal/monitor.
-type Road interface {
+// Monitor judges and records: internal/monitor.
+type Monitor interface {
 	Judge(ctx context.Context, req tipstaff.Request, narrow func(*policy.ScriptDecision)) (policy.ScriptDecision, error)
 	Report(req tipstaff.Request, said audit.Reported) error
 }
 
 // Hook answers the calls of one client.
 type Hook struct {
-	Road   Road
-	Client string // its name, as claude-code
+	Monitor Monitor
+	Client  string // its name, as claude-code
 	// Path is the PATH of the client, by which its shell finds programs.
 	Path facts.SearchPath
 	// Project is the client's project; "": the directory of the call.
@@ -116,7 +116,7 @@ func (h *Hook) Decide(ctx context.Context, a Asked) Answer {
 	if err := h.sound(a); err != nil {
 		return Denied(err)
 	}
-	whole, err := h.Road.Judge(ctx, h.request(a), func(w *policy.ScriptDecision) { h.narrow(w, a) })
+	whole, err := h.Monitor.Judge(ctx, h.request(a), func(w *policy.ScriptDecision) { h.narrow(w, a) })
 	if err != nil {
 		e := tipstaff.AsError(err)
 		return Denied(fmt.Errorf("%s %s", e.Msg, strings.TrimSuffix(e.Hint, ".")))
@@ -182,7 +182,7 @@ func (h *Hook) Report(a Asked) error {
 	default:
 		r.ExitCode = new(int)
 	}
-	return h.Road.Report(h.request(a), r)
+	return h.Monitor.Report(h.request(a), r)
 }
 
 var exitLine = regexp.MustCompile(`^(?:Error: )?Exit code (\d{1,3})\b`)

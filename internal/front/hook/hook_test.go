@@ -13,22 +13,22 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// road judges every line as whole says, and keeps what it is told.
-type road struct {
+// fakeMonitor judges every line as whole says, and keeps what it is told.
+type fakeMonitor struct {
 	whole    policy.ScriptDecision
 	err      error
 	asked    tipstaff.Request
 	reported []audit.Reported
 }
 
-func (r *road) Judge(_ context.Context, req tipstaff.Request, narrow func(*policy.ScriptDecision)) (policy.ScriptDecision, error) {
+func (r *fakeMonitor) Judge(_ context.Context, req tipstaff.Request, narrow func(*policy.ScriptDecision)) (policy.ScriptDecision, error) {
 	r.asked = req
 	w := r.whole
 	narrow(&w)
 	return w, r.err
 }
 
-func (r *road) Report(req tipstaff.Request, said audit.Reported) error {
+func (r *fakeMonitor) Report(req tipstaff.Request, said audit.Reported) error {
 	r.asked, r.reported = req, append(r.reported, said)
 	return r.err
 }
@@ -71,8 +71,8 @@ func TestAnAnswerIsWhatThePolicySays(t *testing.T) {
 		{"a path outside of the project", outside, strings.Replace(base, `"cwd": "/"`, `"cwd": "/usr"`, 1), "ask"},
 		{"the same path inside", outside, base, "allow"},
 	} {
-		r := &road{whole: c.whole}
-		h := &Hook{Road: r, Client: "claude-code"}
+		r := &fakeMonitor{whole: c.whole}
+		h := &Hook{Monitor: r, Client: "claude-code"}
 		if got := h.Decide(t.Context(), question(t, c.question)); got.Decision != c.want || got.Event != "PreToolUse" || got.Reason == "" {
 			t.Errorf("%s: %+v, want %s", c.says, got, c.want)
 		}
@@ -80,7 +80,7 @@ func TestAnAnswerIsWhatThePolicySays(t *testing.T) {
 }
 
 func TestWithoutARecordNothingRuns(t *testing.T) {
-	h := &Hook{Road: &road{err: errors.New("the disk is full")}, Client: "claude-code"}
+	h := &Hook{Monitor: &fakeMonitor{err: errors.New("the disk is full")}, Client: "claude-code"}
 	if got := h.Decide(t.Context(), question(t, base)); got.Decision != "deny" || strings.Contains(got.Reason, "disk") {
 		t.Errorf("%+v", got)
 	}
@@ -95,8 +95,8 @@ func TestWhatIsNoQuestionIsAnError(t *testing.T) {
 }
 
 func TestTheRequestIsTheLineAndNamesItsUse(t *testing.T) {
-	r := &road{}
-	h := &Hook{Road: r, Client: "claude-code"}
+	r := &fakeMonitor{}
+	h := &Hook{Monitor: r, Client: "claude-code"}
 	h.Decide(t.Context(), question(t, base))
 	before := r.asked
 	if before.Script != "ls" || before.Timeout.Seconds() != 5 || before.Origin.Call != "t" || before.Origin.Task != "s" || before.Origin.Front != "hook" {
@@ -120,8 +120,8 @@ func TestWhatTheClientSaysIsTakenDown(t *testing.T) {
 		{"interrupted", `"hook_event_name": "PostToolUseFailure", "error": "x", "is_interrupt": true`, audit.Reported{Outcome: "interrupted"}},
 		{"in the background", `"hook_event_name": "PostToolUse", "tool_input": {"command": "x", "run_in_background": true}, "tool_response": "a text"`, audit.Reported{Outcome: "background"}},
 	} {
-		r := &road{}
-		if err := (&Hook{Road: r}).Report(question(t, "{"+c.more+"}")); err != nil {
+		r := &fakeMonitor{}
+		if err := (&Hook{Monitor: r}).Report(question(t, "{"+c.more+"}")); err != nil {
 			t.Fatal(err)
 		}
 		got := r.reported[0]

@@ -75,12 +75,12 @@ func TestARoomHasABound(t *testing.T) {
 	}
 }
 
-// naming returns a road whose commands run until they are ended, and tells of each that
+// naming returns a monitor whose commands run until they are ended, and tells of each that
 // has begun, and of calls that were refused before.
 func naming() (o Options, begun, refused chan string) {
 	begun, refused = make(chan string, 100), make(chan string, 100)
 	r := &noting{
-		road: &road{execute: func(ctx context.Context, req tipstaff.Request) (tipstaff.Result, error) {
+		fakeMonitor: &fakeMonitor{execute: func(ctx context.Context, req tipstaff.Request) (tipstaff.Result, error) {
 			begun <- strings.Join(req.Argv, " ") + req.Line
 			<-ctx.Done()
 			return tipstaff.Result{Cause: tipstaff.Cancelled}, nil
@@ -88,7 +88,7 @@ func naming() (o Options, begun, refused chan string) {
 		refused: func(_ tipstaff.Request, err error) { refused <- fmt.Sprint(tipstaff.AsError(err).Code, " ", err) },
 	}
 	o = r.options()
-	o.Road, o.Capacity = r, 1
+	o.Monitor, o.Capacity = r, 1
 	return o, begun, refused
 }
 

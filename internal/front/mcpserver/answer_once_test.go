@@ -19,7 +19,7 @@ func TestB3AClientThatShowsBothFormsShowsAnAnswerOnce(t *testing.T) {
 		"copilot-cli": plain,
 	} {
 		t.Run(client, func(t *testing.T) {
-			cs := connectAs(t, (&road{execute: func(_ context.Context, req tipstaff.Request) (tipstaff.Result, error) {
+			cs := connectAs(t, (&fakeMonitor{execute: func(_ context.Context, req tipstaff.Request) (tipstaff.Result, error) {
 				r := exited(0, plain, "")
 				switch req.Argv[0] {
 				case "slow":

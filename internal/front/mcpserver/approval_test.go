@@ -17,7 +17,7 @@ import (
 
 // approvedRoad runs for a principal what a person allows.
 type approvedRoad struct {
-	*road
+	*fakeMonitor
 
 	store     *approval.Store
 	principal string
@@ -39,8 +39,8 @@ type elicits struct {
 var codeInAnswer = regexp.MustCompile(`\(([A-Z_]+)\)`)
 
 func (e elicits) Request(ctx context.Context, principal, command string, person approval.Ask) (tipstaff.Code, string) {
-	o := (&road{}).options()
-	o.Road, o.Approvals = approvedRoad{&road{}, e.store, principal}, &Approvals{Store: e.store}
+	o := (&fakeMonitor{}).options()
+	o.Monitor, o.Approvals = approvedRoad{&fakeMonitor{}, e.store, principal}, &Approvals{Store: e.store}
 	can := &mcp.ClientOptions{}
 	if person != nil {
 		can.ElicitationHandler = func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -69,13 +69,13 @@ type callState struct {
 	runs   bool
 }
 
-// carryOut takes the road with a request, and returns when the command has ended
+// carryOut takes the execution path with a request, and returns when the command has ended
 // or the call is to be answered. member is the part of a session in a command that
 // may outlive its call.
 func (s *Server) carryOut(ctx context.Context, c *caller, req tipstaff.Request, m runMode, member job.Member, started func()) (callState, error) {
 	if s.opts.Jobs == nil {
 		c.judged = true
-		r, err := s.opts.Road.Execute(ctx, req, c.live(started))
+		r, err := s.opts.Monitor.Execute(ctx, req, c.live(started))
 		return callState{result: r}, err
 	}
 	if !m.stays() && m.terminal == nil {
@@ -87,7 +87,7 @@ func (s *Server) carryOut(ctx context.Context, c *caller, req tipstaff.Request, 
 		Owner: c.owner(), Session: req.Session, Line: lineOf(&req), Origin: req.Origin, Tool: req.Tool,
 		Member: member, Aside: m.background && m.yield == 0, Terminal: m.terminal, Live: c.live(started),
 		Run: func(ctx context.Context, live run.Live) (tipstaff.Result, error) {
-			return s.opts.Road.Execute(ctx, req, live)
+			return s.opts.Monitor.Execute(ctx, req, live)
 		},
 	})
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Server) wait(ctx context.Context, c *caller, req tipstaff.Request, star
 		Owner: c.owner(), Session: req.Session, Line: lineOf(&req), Origin: req.Origin, Tool: req.Tool, Live: c.live(started),
 	})
 	defer func() { out.result, err = ended(out.result, err) }() // also after a panic
-	out.result, err = s.opts.Road.Execute(ctx, req, live)
+	out.result, err = s.opts.Monitor.Execute(ctx, req, live)
 	return out, err
 }
 

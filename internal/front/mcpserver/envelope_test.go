@@ -46,10 +46,10 @@ func many(n int) string {
 	return b.String()
 }
 
-// counting returns a road that counts what it runs.
-func counting() (r *road, ran *int) {
+// counting returns a monitor that counts what it runs.
+func counting() (r *fakeMonitor, ran *int) {
 	ran = new(int)
-	return &road{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) {
+	return &fakeMonitor{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) {
 		*ran++
 		return exited(0, "", ""), nil
 	}}, ran

@@ -10,12 +10,12 @@ import (
 	"tipstaff/internal/audit/events"
 )
 
-// telling is a server whose road publishes the events that the trail would
+// telling is a server whose monitor publishes the events that the trail would
 // publish.
 func telling(t *testing.T) (say func(string), hear func() string, b *events.Bus, calls chan string) {
 	t.Helper()
 	b, calls = &events.Bus{}, make(chan string, 100)
-	r := &road{execute: func(_ context.Context, req tipstaff.Request) (tipstaff.Result, error) {
+	r := &fakeMonitor{execute: func(_ context.Context, req tipstaff.Request) (tipstaff.Result, error) {
 		calls <- req.Origin.Call
 		publish(b, "terminal:command:executed", req.Origin.Call)
 		return exited(0, "", ""), nil
@@ -118,7 +118,7 @@ func TestB14AClientThatDoesNotReadHoldsUpNoCommand(t *testing.T) {
 }
 
 func TestWithoutABusLoggingIsNotOffered(t *testing.T) {
-	say, hear, _ := lines(t, (&road{}).options())
+	say, hear, _ := lines(t, (&fakeMonitor{}).options())
 	say(fmt.Sprintf(initialize, "2025-11-25"))
 	if got := hear(); strings.Contains(got, "logging") {
 		t.Errorf("it is offered: %s", got)

@@ -20,9 +20,9 @@ import (
 	"tipstaff/internal/run"
 )
 
-// gatewayRoad is the road of a gateway: it permits all but what refuses names.
+// gatewayRoad is the execution path of a gateway: it permits all but what refuses names.
 type gatewayRoad struct {
-	road
+	fakeMonitor
 
 	refuses string
 
@@ -70,7 +70,7 @@ func sides(t *testing.T, try func(t *testing.T, l *lasting, o Options)) {
 		back := NewServer(o)
 		g := &gatewayRoad{}
 		try(t, l, Options{
-			Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions,
+			Version: "1", Monitor: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions,
 			Remote: &Remote{Offers: back.offers, Carrier: asIs{back}, Gate: g},
 		})
 	})
@@ -180,7 +180,7 @@ func TestAGatewayDecidesBeforeItSendsAndLeavesTheRecordToTheRunner(t *testing.T)
 	back := NewServer(o)
 	g := &gatewayRoad{refuses: "secret"}
 	cs := connect(t, Options{
-		Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions,
+		Version: "1", Monitor: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions,
 		Remote: &Remote{Offers: back.offers, Carrier: asIs{back}, Gate: g},
 	})
 	if text, failed := calling(t, cs, "execute_command", map[string]any{"command": "cat secret"}); !failed || !strings.Contains(text, "The gateway refuses it.") || l.n != 0 {
@@ -196,7 +196,7 @@ func TestAGatewayDecidesBeforeItSendsAndLeavesTheRecordToTheRunner(t *testing.T)
 	}
 }
 
-// questioner is a road that asks a person.
+// questioner is a monitor that asks a person.
 type questioner struct {
 	*lasting
 
@@ -218,11 +218,11 @@ func (q *questioner) Execute(ctx context.Context, _ tipstaff.Request, live run.L
 func TestAPersonAtTheClientOfAGatewayIsAskedByTheRunner(t *testing.T) {
 	l, o := newLasting(t, 4)
 	q := &questioner{lasting: l}
-	o.Road = q
+	o.Monitor = q
 	back := NewServer(o)
 	g := &gatewayRoad{}
 	front := Options{
-		Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Approvals: &Approvals{},
+		Version: "1", Monitor: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Approvals: &Approvals{},
 		Remote: &Remote{Offers: back.offers, Carrier: asIs{back}, Gate: g},
 	}
 	say, hear, _ := lines(t, front)
@@ -315,7 +315,7 @@ func TestASessionChoosesItsRunnerByLabelsOnlyWhereThereAreRunners(t *testing.T) 
 	g := &gatewayRoad{}
 	offers := back.offers
 	offers.Fleet = true
-	gate := connect(t, Options{Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Remote: &Remote{Offers: offers, Carrier: n, Gate: g}})
+	gate := connect(t, Options{Version: "1", Monitor: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Remote: &Remote{Offers: offers, Carrier: n, Gate: g}})
 	if text, failed := calling(t, gate, "terminal_create_session", create); failed {
 		t.Fatal(text)
 	}
@@ -356,7 +356,7 @@ func TestARunnerThatAsksWhereNobodyCanBeAskedGetsNoQuestionThrough(t *testing.T)
 	_, o := newLasting(t, 4)
 	g := &gatewayRoad{}
 	cs := connect(t, Options{
-		Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Approvals: &Approvals{},
+		Version: "1", Monitor: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Approvals: &Approvals{},
 		Remote: &Remote{Offers: Offers{Sessions: true}, Carrier: asksAll{}, Gate: g},
 	})
 	for tool, args := range map[string]map[string]any{

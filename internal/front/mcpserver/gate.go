@@ -34,7 +34,7 @@ func (s *Server) gate(t tool, c *caller, steps ...step) error {
 		return nil
 	}
 	if !c.judged {
-		s.opts.Road.NoteRefusal(tipstaff.Request{Tool: tipstaff.Tool(t.name), Family: t.family, Origin: c.origin, Session: c.session}, err)
+		s.opts.Monitor.NoteRefusal(tipstaff.Request{Tool: tipstaff.Tool(t.name), Family: t.family, Origin: c.origin, Session: c.session}, err)
 	}
 	s.logFault(t.name, err)
 	return err

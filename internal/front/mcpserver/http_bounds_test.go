@@ -20,7 +20,7 @@ import (
 )
 
 func TestMalformedRequestsGetTheRightStatus(t *testing.T) {
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	c := as("a")
 	session := w.begin(c)
 	deep := strings.Repeat("[", 100_000)
@@ -68,7 +68,7 @@ func TestMalformedRequestsGetTheRightStatus(t *testing.T) {
 }
 
 func TestABatchOfItsTimeIsAnswered(t *testing.T) {
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	c := as("a")
 	session := w.begin(c)
 	body := `[` + callBody(1, "execute_command", `{"command":"one"}`) + `,` + callBody(2, "execute_command", `{"command":"two"}`) + `]`
@@ -80,7 +80,7 @@ func TestABatchOfItsTimeIsAnswered(t *testing.T) {
 
 func TestLargeBodies(t *testing.T) {
 	var got int
-	o := (&road{execute: func(_ context.Context, r tipstaff.Request) (tipstaff.Result, error) {
+	o := (&fakeMonitor{execute: func(_ context.Context, r tipstaff.Request) (tipstaff.Result, error) {
 		got = len(r.Stdin)
 		return exited(0, "", ""), nil
 	}}).options()
@@ -169,7 +169,7 @@ func TestWhatAClientWritesIntoHeadersReachesNobody(t *testing.T) {
 	// what the transport has found out.
 	var mu sync.Mutex
 	var seen []string
-	s := NewServer((&road{}).options())
+	s := NewServer((&fakeMonitor{}).options())
 	s.mcp.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if x := req.GetExtra(); x != nil {

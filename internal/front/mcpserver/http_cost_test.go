@@ -24,7 +24,7 @@ func crowded(t *testing.T) *HTTPHandler {
 	t.Helper()
 	o := webOptions()
 	o.Sessions, o.OwnSessions = waitingSessions, waitingSessions
-	h := NewHTTPHandler(NewServer((&road{}).options()), o)
+	h := NewHTTPHandler(NewServer((&fakeMonitor{}).options()), o)
 	t.Cleanup(func() { h.Close(t.Context(), errDeleted) })
 	return h
 }

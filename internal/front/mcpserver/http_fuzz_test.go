@@ -21,7 +21,7 @@ import (
 // 401 alone, and must not run anything that is not a call.
 func FuzzHTTPHandler(f *testing.F) {
 	var ran atomic.Int64
-	r := &road{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) {
+	r := &fakeMonitor{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) {
 		ran.Add(1)
 		return exited(0, "", ""), nil
 	}}

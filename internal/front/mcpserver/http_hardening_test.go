@@ -71,7 +71,7 @@ func TestHardening7WhoHangsUpCancelsAStatelessCall(t *testing.T) {
 
 func TestHardening7WhoHangsUpMayComeBackToAStatefulCall(t *testing.T) {
 	begun, finish := make(chan struct{}), make(chan struct{})
-	r := &road{execute: func(ctx context.Context, _ tipstaff.Request) (tipstaff.Result, error) {
+	r := &fakeMonitor{execute: func(ctx context.Context, _ tipstaff.Request) (tipstaff.Result, error) {
 		close(begun)
 		select {
 		case <-finish:
@@ -151,7 +151,7 @@ func TestAnIdleSessionEndsWithItsCalls(t *testing.T) {
 
 func TestHardening8AnswersAreNobodyElsesToKeep(t *testing.T) {
 	eras(t, func(t *testing.T, modern bool) {
-		w := serveWeb(t, (&road{}).options(), webOptions())
+		w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 		res, err := w.dial(as("a"), modern).ListTools(t.Context(), nil)
 		if err != nil || modern && res.CacheScope != "private" {
 			t.Errorf("%v %v", res, err)
@@ -162,7 +162,7 @@ func TestHardening8AnswersAreNobodyElsesToKeep(t *testing.T) {
 func TestHardening9ThePrincipalIsThatOfEachRequest(t *testing.T) {
 	// The handler's context comes from the first request of the session; the same
 	// principal may have lost a scope since.
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	session := w.begin(as("alice"))
 	body := callBody(1, "execute_command", echo)
 	if got := w.send(as("alice"), "POST", body, sessionHeader, session); !strings.Contains(got.body, "exit_code: 0") {
@@ -176,7 +176,7 @@ func TestHardening9ThePrincipalIsThatOfEachRequest(t *testing.T) {
 func TestHardening1APanicOverHTTPIsAnErrorOfItsCallAlone(t *testing.T) {
 	eras(t, func(t *testing.T, modern bool) {
 		var log bytes.Buffer
-		o := (&road{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) { panic("secret detail") }}).options()
+		o := (&fakeMonitor{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) { panic("secret detail") }}).options()
 		o.Log = slog.New(slog.NewJSONHandler(&log, nil))
 		cs := serveWeb(t, o, webOptions()).dial(as("a"), modern)
 		_, err := execute(t.Context(), cs)
@@ -191,7 +191,7 @@ func TestHardening1APanicOverHTTPIsAnErrorOfItsCallAlone(t *testing.T) {
 }
 
 func TestHardening3InitializeOverHTTPIsClamped(t *testing.T) {
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	r := w.send(as("a"), "POST", fmt.Sprintf(initialize, "2026-07-28"))
 	if !strings.Contains(r.body, `"protocolVersion":"2025-11-25"`) {
 		t.Fatalf("%d %s", r.status, r.body)
@@ -232,7 +232,7 @@ func cancelsOverHTTP(t *testing.T, cancel string) {
 }
 
 func TestHardening5EveryErrorOverHTTPHasACode(t *testing.T) {
-	o := (&road{}).options()
+	o := (&fakeMonitor{}).options()
 	o.Events = &events.Bus{}
 	w := serveWeb(t, o, webOptions())
 	c := as("a")

@@ -13,10 +13,10 @@ import (
 	"tipstaff"
 )
 
-// untilTold returns a road whose command prints text and ends when it is told to.
-func untilTold(text string) (r *road, begun chan struct{}, finish chan struct{}) {
+// untilTold returns a monitor whose command prints text and ends when it is told to.
+func untilTold(text string) (r *fakeMonitor, begun chan struct{}, finish chan struct{}) {
 	begun, finish = make(chan struct{}, 1), make(chan struct{})
-	return &road{execute: func(ctx context.Context, _ tipstaff.Request) (tipstaff.Result, error) {
+	return &fakeMonitor{execute: func(ctx context.Context, _ tipstaff.Request) (tipstaff.Result, error) {
 		begun <- struct{}{}
 		select {
 		case <-finish:
@@ -125,7 +125,7 @@ func TestAnOldClientThatComesBackGetsNoEventWithoutAMessage(t *testing.T) {
 }
 
 func TestTheStreamOfASessionGoesToTheNewerConnection(t *testing.T) {
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	c := as("alice")
 	in := []string{sessionHeader, w.begin(c), versionHeader, lastStateful}
 	first := w.open(t.Context(), c, "GET", "", in...)

@@ -166,7 +166,7 @@ func (h *HTTPHandler) challenged(w http.ResponseWriter, in *inbound, t tool) boo
 	if challenge == "" {
 		return true
 	}
-	h.server.opts.Road.NoteRefusal(tipstaff.Request{
+	h.server.opts.Monitor.NoteRefusal(tipstaff.Request{
 		Tool: tipstaff.Tool(t.name), Family: t.family,
 		Origin: tipstaff.Origin{Front: in.peer.front, Principal: in.principal.Name, Call: in.peer.name + "/0"},
 	}, err)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestEveryRefusalOverHTTPIsAnErrorOfTheProtocol(t *testing.T) {
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	c := as("a")
 	session := w.begin(c)
 	good := fmt.Sprintf(ping, 1)
@@ -51,11 +51,11 @@ func TestEveryRefusalOverHTTPIsAnErrorOfTheProtocol(t *testing.T) {
 // TestParamsThatCannotBeReadAreInvalidParams, in words that name no type of the library.
 func TestParamsThatCannotBeReadAreInvalidParams(t *testing.T) {
 	const wrong = `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":5}}`
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	if got := w.send(as("a"), "POST", wrong); !strings.Contains(got.body, `"code":-32602,"message":"invalid params: they do not have the form`) {
 		t.Errorf("over HTTP: %d %s", got.status, got.body)
 	}
-	say, hear, _ := lines(t, (&road{}).options())
+	say, hear, _ := lines(t, (&fakeMonitor{}).options())
 	for params, want := range map[string]string{`{"protocolVersion":5}`: malformedParams, `null`: missingParams} {
 		say(`{"jsonrpc":"2.0","id":7,"method":"initialize","params":` + params + `}`)
 		if got := hear(); !strings.Contains(got, `"code":-32602`) || !strings.Contains(got, want) {
@@ -93,7 +93,7 @@ func TestAnUnknownNotificationIsAcceptedAndHasNoEffect(t *testing.T) {
 }
 
 func TestTheRevisionsAreThoseOfTheLibrary(t *testing.T) {
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	for _, version := range revisions[1:] {
 		got := w.send(as("a"), "POST", fmt.Sprintf(initialize, version))
 		if got.status != 200 || !strings.Contains(got.body, `"protocolVersion":"`+version+`"`) {

@@ -149,11 +149,11 @@ func callBody(id int, tool, args string) string {
 
 const echo = `{"command":"echo"}`
 
-// blocking returns a road whose commands run until they are ended, and reports
+// blocking returns a monitor whose commands run until they are ended, and reports
 // when one has begun and why it has ended.
-func blocking() (r *road, begun chan struct{}, ended chan error) {
+func blocking() (r *fakeMonitor, begun chan struct{}, ended chan error) {
 	begun, ended = make(chan struct{}, 100), make(chan error, 100)
-	return &road{execute: func(ctx context.Context, _ tipstaff.Request) (tipstaff.Result, error) {
+	return &fakeMonitor{execute: func(ctx context.Context, _ tipstaff.Request) (tipstaff.Result, error) {
 		begun <- struct{}{}
 		<-ctx.Done()
 		ended <- context.Cause(ctx)
@@ -178,7 +178,7 @@ func execute(ctx context.Context, cs *mcp.ClientSession) (*mcp.CallToolResult, e
 func TestBothErasAreServedAtOneEndpoint(t *testing.T) {
 	eras(t, func(t *testing.T, modern bool) {
 		var seen tipstaff.Origin
-		o := (&road{execute: func(_ context.Context, r tipstaff.Request) (tipstaff.Result, error) {
+		o := (&fakeMonitor{execute: func(_ context.Context, r tipstaff.Request) (tipstaff.Result, error) {
 			seen = r.Origin
 			return exited(0, "x", ""), nil
 		}}).options()
@@ -197,7 +197,7 @@ func TestBothErasAreServedAtOneEndpoint(t *testing.T) {
 }
 
 func TestEveryOlderRevisionIsServed(t *testing.T) {
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 		r := w.send(as("a"), "POST", fmt.Sprintf(initialize, version))
 		if r.status != http.StatusOK || !strings.Contains(r.body, `"protocolVersion":"`+version+`"`) {
@@ -207,14 +207,14 @@ func TestEveryOlderRevisionIsServed(t *testing.T) {
 }
 
 func TestNobodyGetsIn(t *testing.T) {
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	if r := w.send(as(""), "POST", fmt.Sprintf(initialize, lastStateful)); r.status != http.StatusUnauthorized {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 }
 
 func TestASessionOfAnotherPrincipalIsNotThere(t *testing.T) {
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	id := w.begin(as("alice"))
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, method := range []string{"POST", "GET", "DELETE"} {
@@ -230,7 +230,7 @@ func TestASessionOfAnotherPrincipalIsNotThere(t *testing.T) {
 }
 
 func TestTheLibraryBindsSessionsToPrincipalsAsWell(t *testing.T) {
-	w := serveWeb(t, (&road{}).options(), webOptions())
+	w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 	id := w.begin(as("alice"))
 	// Past our own table, straight to the library.
 	in := &inbound{peer: &peer{web: &webPeer{}}, principal: authn.Principal{Name: "mallory"}}
@@ -248,7 +248,7 @@ func TestTheLibraryBindsSessionsToPrincipalsAsWell(t *testing.T) {
 
 func TestB8TerminalSessionsBelongToThePrincipal(t *testing.T) {
 	eras(t, func(t *testing.T, modern bool) {
-		w := serveWeb(t, (&road{}).options(), webOptions())
+		w := serveWeb(t, (&fakeMonitor{}).options(), webOptions())
 		cs := w.dial(as("alice"), modern)
 		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "terminal_create_session", Arguments: map[string]any{"taskId": "T", "agentId": "A"}})
 		if err != nil || res.IsError {
@@ -277,11 +277,11 @@ func TestB8TerminalSessionsBelongToThePrincipal(t *testing.T) {
 
 func TestScopesSayWhichToolsThereAre(t *testing.T) {
 	var refused []string
-	r := &noting{road: &road{}, refused: func(req tipstaff.Request, err error) {
+	r := &noting{fakeMonitor: &fakeMonitor{}, refused: func(req tipstaff.Request, err error) {
 		refused = append(refused, string(req.Tool)+" "+req.Origin.Principal+" "+string(tipstaff.AsError(err).Code))
 	}}
 	o := r.options()
-	o.Road = r
+	o.Monitor = r
 	w := serveWeb(t, o, webOptions())
 	for scope, want := range map[string][]string{
 		"execute":  {"execute_command", "execute_process"},
@@ -313,9 +313,9 @@ func TestScopesSayWhichToolsThereAre(t *testing.T) {
 	}
 }
 
-// noting is a road that reports refusals.
+// noting is a monitor that reports refusals.
 type noting struct {
-	*road
+	*fakeMonitor
 
 	refused func(tipstaff.Request, error)
 }
@@ -324,9 +324,9 @@ func (n *noting) NoteRefusal(req tipstaff.Request, err error) { n.refused(req, e
 
 func TestAPrincipalThatCouldGetTheScopeIsSentForIt(t *testing.T) {
 	var refused int
-	r := &noting{road: &road{}, refused: func(tipstaff.Request, error) { refused++ }}
+	r := &noting{fakeMonitor: &fakeMonitor{}, refused: func(tipstaff.Request, error) { refused++ }}
 	o := r.options()
-	o.Road = r
+	o.Monitor = r
 	h := webOptions()
 	h.Challenge = func(p authn.Principal, s []authn.Scope) string {
 		return fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, s[0])

@@ -12,7 +12,7 @@ import (
 // TestClientsAreToldTheRulesAsTheyAreWhenTheyConnect: the policy may have been
 // read again since the server was made.
 func TestClientsAreToldTheRulesAsTheyAreWhenTheyConnect(t *testing.T) {
-	r := &road{}
+	r := &fakeMonitor{}
 	o := r.options()
 	now := "the first rules"
 	o.Instructions = func(tipstaff.Origin) string { return now }

@@ -24,7 +24,7 @@ import (
 // lasting is a stub for the monitor whose commands print their line, and end when
 // they are told to.
 type lasting struct {
-	road
+	fakeMonitor
 
 	outputs *spool.Store
 	ends    chan int
@@ -69,7 +69,7 @@ func (*lasting) CommandStoppedBy(tipstaff.Request, tipstaff.Person, string, stri
 }
 
 func (l *lasting) AdmitSession(s tipstaff.Session) (tipstaff.Session, error) {
-	return l.road.AdmitSession(s)
+	return l.fakeMonitor.AdmitSession(s)
 }
 
 func newLasting(t *testing.T, most int) (*lasting, Options) {
@@ -80,7 +80,7 @@ func newLasting(t *testing.T, most int) (*lasting, Options) {
 	}
 	l := &lasting{outputs: outputs, ends: make(chan int, 8)}
 	o := l.options()
-	o.Road, o.Outputs = l, outputs
+	o.Monitor, o.Outputs = l, outputs
 	o.Jobs = job.NewStore(job.Options{Max: most, OwnMax: most, SessionMax: most, Outputs: outputs, Log: slog.New(slog.DiscardHandler)})
 	o.Jobs.Recorder = l
 	t.Cleanup(func() {
@@ -191,7 +191,7 @@ func TestAQuestionThatAClientIsToAskEndsTheCallAndLeavesNoCommand(t *testing.T) 
 
 func TestAPanicBehindACallLeavesNothingThatRuns(t *testing.T) {
 	l, o := newLasting(t, 4)
-	o.Road = &panics{l}
+	o.Monitor = &panics{l}
 	cs := connect(t, o)
 	for _, a := range []map[string]any{{"command": "x"}, {"command": "x", "background": true}} {
 		if _, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_command", Arguments: a}); err == nil && a["background"] == nil {

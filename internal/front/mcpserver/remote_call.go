@@ -20,7 +20,7 @@ import (
 
 // Carry carries out a call that a gateway has let through. Nothing that the gateway
 // has checked is taken for granted except who the caller is: tool, scopes and
-// arguments are checked as if the caller had come here, and the road decides. It
+// arguments are checked as if the caller had come here, and the execution path decides. It
 // implements [rpc.Carrier].
 func (s *Server) Carry(ctx context.Context, call rpc.Call, at rpc.Caller) ([]byte, error) {
 	var f callEnvelope

@@ -118,7 +118,7 @@ func (e remoteExecutor) permit(ctx context.Context, t tool, c *caller, a argumen
 	case t.request != nil:
 		return e.to.Gate.Permit(ctx, t.request(c, a), c.live(nil))
 	case t.name == terminalCreate.name:
-		_, err = e.s.opts.Road.AdmitSession(sessionAsked(c, a))
+		_, err = e.s.opts.Monitor.AdmitSession(sessionAsked(c, a))
 	}
 	return func() {}, err
 }

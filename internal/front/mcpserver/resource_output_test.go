@@ -23,7 +23,7 @@ func spooling(t *testing.T, text string) Options {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	r := &road{execute: func(_ context.Context, req tipstaff.Request) (tipstaff.Result, error) {
+	r := &fakeMonitor{execute: func(_ context.Context, req tipstaff.Request) (tipstaff.Result, error) {
 		o := store.Begin("cmd_1")
 		o.Own(req.Origin.Owner(), req.Session)
 		o.Write(spool.Stdout, []byte(text))

@@ -19,9 +19,9 @@ import (
 	"tipstaff/internal/run/session"
 )
 
-// Road carries out commands and judges sessions. It is implemented by
+// Monitor carries out commands and judges sessions. It is implemented by
 // internal/monitor.
-type Road interface {
+type Monitor interface {
 	Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error)
 	// AdmitSession checks the request for a session and completes it.
 	AdmitSession(s tipstaff.Session) (tipstaff.Session, error)
@@ -32,7 +32,7 @@ type Road interface {
 // Options are what the front offers and what it hands calls to.
 type Options struct {
 	Version  string
-	Road     Road
+	Monitor  Monitor
 	Sessions *session.Store // nil: the terminal_* tools are not offered
 	Jobs     *job.Store     // nil: nothing runs in the background, and no output is read
 	// Shell: execute_shell is offered.

@@ -28,12 +28,12 @@ import (
 	"tipstaff/internal/run/session"
 )
 
-// road is a stub for the monitor, with behaviour set by the test.
-type road struct {
+// fakeMonitor is a stub for the monitor, with behaviour set by the test.
+type fakeMonitor struct {
 	execute func(context.Context, tipstaff.Request) (tipstaff.Result, error)
 }
 
-func (r *road) Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error) {
+func (r *fakeMonitor) Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error) {
 	if live.Started != nil {
 		live.Started()
 	}
@@ -43,18 +43,18 @@ func (r *road) Execute(ctx context.Context, req tipstaff.Request, live run.Live)
 	return exited(0, strings.Join(req.Argv, " ")+req.Line, ""), nil
 }
 
-func (*road) AdmitSession(s tipstaff.Session) (tipstaff.Session, error) {
+func (*fakeMonitor) AdmitSession(s tipstaff.Session) (tipstaff.Session, error) {
 	s.Dir = "/ws"
 	return s, nil
 }
-func (*road) NoteRefusal(tipstaff.Request, error)        {}
-func (*road) SessionCreated(tipstaff.Session) error      { return nil }
-func (*road) SessionClosed(_ tipstaff.Session, _ string) {}
-func (r *road) store() *session.Store {
+func (*fakeMonitor) NoteRefusal(tipstaff.Request, error)        {}
+func (*fakeMonitor) SessionCreated(tipstaff.Session) error      { return nil }
+func (*fakeMonitor) SessionClosed(_ tipstaff.Session, _ string) {}
+func (r *fakeMonitor) store() *session.Store {
 	return session.NewStore(session.Options{Max: 5, OwnMax: 5, Idle: time.Hour, Recorder: r})
 }
-func (r *road) options() Options {
-	return Options{Version: "1", Road: r, Sessions: r.store(), Instructions: func(tipstaff.Origin) string { return "x" }, Log: slog.New(slog.DiscardHandler)}
+func (r *fakeMonitor) options() Options {
+	return Options{Version: "1", Monitor: r, Sessions: r.store(), Instructions: func(tipstaff.Origin) string { return "x" }, Log: slog.New(slog.DiscardHandler)}
 }
 
 // connect serves r to a client of the library.
@@ -112,7 +112,7 @@ func lines(t *testing.T, o Options) (say func(string), hear func() string, leave
 
 func TestHardening1APanicIsAnErrorOfItsCallAlone(t *testing.T) {
 	var log bytes.Buffer
-	o := (&road{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) { panic("secret detail") }}).options()
+	o := (&fakeMonitor{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) { panic("secret detail") }}).options()
 	o.Log = slog.New(slog.NewJSONHandler(&log, nil))
 	cs := connect(t, o)
 	_, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_command", Arguments: map[string]any{"command": "x"}})
@@ -134,7 +134,7 @@ func TestHardening3InitializeWithAStatelessVersionIsClamped(t *testing.T) {
 	for version, want := range map[string]string{
 		"2026-07-28": "2025-11-25", "2099-01-01": "2025-11-25", "2025-11-25": "2025-11-25", "2025-06-18": "2025-06-18", "2024-11-05": "2024-11-05",
 	} {
-		say, hear, _ := lines(t, (&road{}).options())
+		say, hear, _ := lines(t, (&fakeMonitor{}).options())
 		say(fmt.Sprintf(initialize, version))
 		if got := hear(); !strings.Contains(got, `"protocolVersion":"`+want+`"`) {
 			t.Errorf("%s: %s", version, got)
@@ -148,7 +148,7 @@ func TestHardening3InitializeWithAStatelessVersionIsClamped(t *testing.T) {
 }
 
 func TestTheStatelessProtocolIsServedToo(t *testing.T) {
-	say, hear, _ := lines(t, (&road{}).options())
+	say, hear, _ := lines(t, (&fakeMonitor{}).options())
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute_command","arguments":{"command":"echo x"},` + meta + `}}`)
 	if got := hear(); !strings.Contains(got, "exit_code: 0") {
@@ -167,7 +167,7 @@ func TestTheStatelessProtocolIsServedToo(t *testing.T) {
 func TestHardening10TheEndOfInputCancelsWhatIsInFlight(t *testing.T) {
 	var ended atomic.Bool
 	running := make(chan struct{})
-	say, hear, leave := lines(t, (&road{execute: func(ctx context.Context, _ tipstaff.Request) (tipstaff.Result, error) {
+	say, hear, leave := lines(t, (&fakeMonitor{execute: func(ctx context.Context, _ tipstaff.Request) (tipstaff.Result, error) {
 		close(running)
 		<-ctx.Done()
 		ended.Store(true)
@@ -186,7 +186,7 @@ func TestHardening10TheEndOfInputCancelsWhatIsInFlight(t *testing.T) {
 }
 
 func TestHardening10WhatIsQuickIsAnsweredEvenAfterTheEndOfInput(t *testing.T) {
-	say, hear, leave := lines(t, (&road{}).options())
+	say, hear, leave := lines(t, (&fakeMonitor{}).options())
 	say(fmt.Sprintf(initialize, "2025-06-18"))
 	hear()
 	done := make(chan struct{})
@@ -203,7 +203,7 @@ func TestHardening10WhatIsQuickIsAnsweredEvenAfterTheEndOfInput(t *testing.T) {
 
 func TestHardening11AnAnswerOfTheLargestSizeComesBackWhole(t *testing.T) {
 	big := strings.Repeat("0123456789abcde\n0123456789abcde \n", 1<<15)
-	cs := connect(t, (&road{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) { return exited(0, big, ""), nil }}).options())
+	cs := connect(t, (&fakeMonitor{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) { return exited(0, big, ""), nil }}).options())
 	res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_command", Arguments: map[string]any{"command": "x"}})
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func TestHardening11AnAnswerOfTheLargestSizeComesBackWhole(t *testing.T) {
 }
 
 func TestHardening13ArgumentsAreJudgedByUsAndNullIsAbsent(t *testing.T) {
-	cs := connect(t, (&road{}).options())
+	cs := connect(t, (&fakeMonitor{}).options())
 	res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_command", Arguments: map[string]any{"command": "echo x", "cwd": nil, "timeout_ms": nil, "input": nil}})
 	if err != nil || res.IsError {
 		t.Errorf("null: %v %+v", err, res)
@@ -226,7 +226,7 @@ func TestHardening13ArgumentsAreJudgedByUsAndNullIsAbsent(t *testing.T) {
 }
 
 func TestHardening14OnlyWhatIsTrueIsAdvertised(t *testing.T) {
-	say, hear, _ := lines(t, (&road{}).options())
+	say, hear, _ := lines(t, (&fakeMonitor{}).options())
 	say(fmt.Sprintf(initialize, "2025-11-25"))
 	got := hear()
 	var m struct {
@@ -242,7 +242,7 @@ func TestHardening14OnlyWhatIsTrueIsAdvertised(t *testing.T) {
 }
 
 func TestHardening14WhatIsNotAdvertisedIsNotThere(t *testing.T) {
-	say, hear, _ := lines(t, (&road{}).options())
+	say, hear, _ := lines(t, (&fakeMonitor{}).options())
 	say(fmt.Sprintf(initialize, "2025-11-25"))
 	hear()
 	for _, method := range []string{"prompts/list", "prompts/get", "resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "logging/setLevel", "completion/complete"} {
@@ -256,7 +256,7 @@ func TestHardening14WhatIsNotAdvertisedIsNotThere(t *testing.T) {
 }
 
 func TestHardening13NoAnswerBreaksItsDeclaredSchema(t *testing.T) {
-	r := &road{}
+	r := &fakeMonitor{}
 	cs := connect(t, r.options())
 	if _, err := cs.ListTools(t.Context(), nil); err != nil { // the client checks answers against the listed tools
 		t.Fatal(err)
@@ -363,7 +363,7 @@ func TestInstructionsAreShortAndSayWhatIsAllowedFirst(t *testing.T) {
 
 func TestOriginIsWhatTheConnectionKnows(t *testing.T) {
 	var got tipstaff.Request
-	cs := connect(t, (&road{execute: func(_ context.Context, req tipstaff.Request) (tipstaff.Result, error) {
+	cs := connect(t, (&fakeMonitor{execute: func(_ context.Context, req tipstaff.Request) (tipstaff.Result, error) {
 		got = req
 		return exited(0, "", ""), nil
 	}}).options())
@@ -389,7 +389,7 @@ func TestOriginIsWhatTheConnectionKnows(t *testing.T) {
 	}
 }
 
-// FuzzFront writes arbitrary lines to a server whose road runs nothing. It must
+// FuzzFront writes arbitrary lines to a server whose monitor runs nothing. It must
 // answer and continue.
 func FuzzFront(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute_command","arguments":{"command":"echo x"}}}`))
@@ -397,7 +397,7 @@ func FuzzFront(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"terminal_execute_command","arguments":{"sessionId":"x","command":[]}}}`))
 	f.Add([]byte("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":0}}\n\x00\n[[[["))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		o := (&road{}).options()
+		o := (&fakeMonitor{}).options()
 		var out bytes.Buffer
 		input := fmt.Sprintf(initialize, "2025-03-26") + "\n" + string(data) + "\n" + `{"jsonrpc":"2.0","id":"the last","method":"ping"}` + "\n"
 		if err := NewServer(o).ServeStdio(t.Context(), io.NopCloser(strings.NewReader(input)), &out); err != nil {

@@ -15,7 +15,7 @@ import (
 func shellServer(t *testing.T, adjust func(*Options)) (*mcp.ClientSession, *[]tipstaff.Request) {
 	t.Helper()
 	asked := &[]tipstaff.Request{}
-	r := &road{}
+	r := &fakeMonitor{}
 	r.execute = func(_ context.Context, req tipstaff.Request) (tipstaff.Result, error) {
 		*asked = append(*asked, req)
 		switch {

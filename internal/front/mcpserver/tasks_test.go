@@ -104,7 +104,7 @@ func (w *web) over(c *http.Client, id string) taskAnswer {
 func held(t *testing.T) (w *web, release chan string) {
 	t.Helper()
 	release = make(chan string)
-	r := &road{execute: func(ctx context.Context, _ tipstaff.Request) (tipstaff.Result, error) {
+	r := &fakeMonitor{execute: func(ctx context.Context, _ tipstaff.Request) (tipstaff.Result, error) {
 		select {
 		case said := <-release:
 			return exited(0, said, ""), nil

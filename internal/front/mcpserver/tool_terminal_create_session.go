@@ -37,7 +37,7 @@ Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "
 	scopes: []authn.Scope{authn.Sessions},
 	refuse: refuseJSON,
 	call: func(_ context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
-		admitted, err := s.opts.Road.AdmitSession(sessionAsked(c, a))
+		admitted, err := s.opts.Monitor.AdmitSession(sessionAsked(c, a))
 		if err != nil {
 			c.judged = true
 			return nil, err

@@ -1,7 +1,7 @@
 // Package job keeps the commands that run, and for a while those that have ended,
 // by their ids: whose they are, what can be done with them, how they ended.
 //
-// A command in the background is the same call of the road as any other, on a
+// A command in the background is the same call of the execution path as any other, on a
 // goroutine whose life is the command's and not that of the request. It ends with
 // its session, with its connection over stdio, when its principal has been idle
 // for long, and with the server. Commands whose calls wait for them are only noted,

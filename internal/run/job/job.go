@@ -182,7 +182,7 @@ func (j *Job) detached() bool {
 var ErrCancelled = errors.New("the call was cancelled")
 
 // Settle waits until the command has ended, or runs for patience, and reports
-// whether it has ended; then r and err are what the road has returned. A command
+// whether it has ended; then r and err are what the execution path has returned. A command
 // that has not ended goes on without its call. The end of ctx before that ends the
 // command. Settle is called once, for the call that has started the command.
 func (j *Job) Settle(ctx context.Context, patience time.Duration) (r tipstaff.Result, err error, ended bool) {

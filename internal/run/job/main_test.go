@@ -44,7 +44,7 @@ func (j *journal) CommandStoppedBy(req tipstaff.Request, by tipstaff.Person, sig
 	j.CommandStopped(req, signal+" by "+by.Name+": ", why)
 }
 
-// command is a stub for the road, and for the controls of its only command.
+// command is a stub for the execution path, and for the controls of its only command.
 type command struct {
 	store *spool.Store
 	id    tipstaff.RequestID

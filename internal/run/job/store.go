@@ -105,7 +105,7 @@ type Command struct {
 	// Live connects the caller to the command. Its functions may be called after
 	// the caller has its answer.
 	Live run.Live
-	// Run takes the road with the command.
+	// Run takes the execution path with the command.
 	Run func(ctx context.Context, live run.Live) (tipstaff.Result, error)
 }
 
@@ -131,7 +131,7 @@ func (st *Store) Start(ctx context.Context, c Command) (*Job, error) {
 	return j, nil
 }
 
-// run takes the road. A panic is an error of this command alone.
+// run takes the execution path. A panic is an error of this command alone.
 func (st *Store) run(ctx context.Context, c Command, j *Job) (r tipstaff.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -2,7 +2,7 @@
 // the operator has set OpenTelemetry's variables for a collector, it sends the
 // spans there, by OTLP over HTTP.
 //
-// [Traces.Road] wraps the monitor and makes the span; [Traces.Runner] wraps the
+// [Traces.Monitor] wraps the monitor and makes the span; [Traces.Runner] wraps the
 // runner and adds what is known only there. The span belongs to the trace that
 // the caller named, and the command receives the span as its parent. A span
 // contains names, codes and figures of tipstaff, and the name of a program that
@@ -13,5 +13,5 @@
 // are lost, and no command is delayed; only [Traces.Close] may wait for a
 // second.
 //
-// Read next: road.go.
+// Read next: monitor.go.
 package traces

@@ -25,7 +25,7 @@ const (
 	parent  = "00-" + traceID + "-" + spanID + "-01"
 )
 
-// stub is a road that ends at once.
+// stub is a monitor that ends at once.
 type stub struct {
 	res   tipstaff.Result
 	err   error
@@ -40,12 +40,12 @@ func (s *stub) Execute(_ context.Context, req tipstaff.Request, _ run.Live) (tip
 func (*stub) AdmitSession(x tipstaff.Session) (tipstaff.Session, error) { return x, nil }
 func (s *stub) NoteRefusal(tipstaff.Request, error)                     { s.noted++ }
 
-func recorded(t *testing.T, s *stub) (Road, func() tracetest.SpanStub) {
+func recorded(t *testing.T, s *stub) (Monitor, func() tracetest.SpanStub) {
 	t.Helper()
 	rec := tracetest.NewSpanRecorder()
 	spans := open(rec, resource.Empty(), "1")
 	t.Cleanup(func() { _ = spans.Close() })
-	return spans.Road(s), func() tracetest.SpanStub {
+	return spans.Monitor(s), func() tracetest.SpanStub {
 		t.Helper()
 		all := tracetest.SpanStubsFromReadOnlySpans(rec.Ended())
 		if len(all) != 1 {
@@ -73,8 +73,8 @@ func request() tipstaff.Request {
 
 func TestACommandIsASpanOfItsCallersTrace(t *testing.T) {
 	s := &stub{res: tipstaff.Result{Cause: tipstaff.Exited}}
-	road, span := recorded(t, s)
-	if _, err := road.Execute(t.Context(), request(), run.Live{}); err != nil {
+	monitor, span := recorded(t, s)
+	if _, err := monitor.Execute(t.Context(), request(), run.Live{}); err != nil {
 		t.Fatal(err)
 	}
 	got := span()
@@ -102,11 +102,11 @@ func TestACommandIsASpanOfItsCallersTrace(t *testing.T) {
 	}
 }
 
-// nested is a road on which a script asks for two commands, as internal/script does:
+// nested is a monitor on which a script asks for two commands, as internal/script does:
 // with its own context, and requests that name it.
 type nested struct {
 	*stub
-	road     Road
+	monitor  Monitor
 	variable []string // what each command is told of its trace
 }
 
@@ -117,7 +117,7 @@ func (n *nested) Execute(ctx context.Context, req tipstaff.Request, live run.Liv
 	}
 	for range 2 {
 		one := tipstaff.Request{Parent: "cmd_s", Tool: req.Tool, Family: req.Family, Argv: []string{"secret"}}
-		if _, err := n.road.Execute(ctx, one, live); err != nil {
+		if _, err := n.monitor.Execute(ctx, one, live); err != nil {
 			return tipstaff.Result{}, err
 		}
 	}
@@ -129,10 +129,10 @@ func TestACommandOfAScriptIsASpanWithinThatOfTheScript(t *testing.T) {
 	spans := open(rec, resource.Empty(), "1")
 	t.Cleanup(func() { _ = spans.Close() })
 	n := &nested{stub: &stub{}}
-	n.road = spans.Road(n)
+	n.monitor = spans.Monitor(n)
 	req := request()
 	req.Tool, req.Line, req.Script, req.Fixed = "execute_shell", "", "secret | secret", nil
-	if _, err := n.road.Execute(t.Context(), req, run.Live{}); err != nil {
+	if _, err := n.monitor.Execute(t.Context(), req, run.Live{}); err != nil {
 		t.Fatal(err)
 	}
 	all := tracetest.SpanStubsFromReadOnlySpans(rec.Ended())
@@ -166,8 +166,8 @@ func TestWhatFailsIsAnErrorWithoutTheCallersWords(t *testing.T) {
 		{"the outcome is unknown", stub{}, "unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			road, span := recorded(t, &c.stub)
-			_, _ = road.Execute(t.Context(), request(), run.Live{})
+			monitor, span := recorded(t, &c.stub)
+			_, _ = monitor.Execute(t.Context(), request(), run.Live{})
 			got := span()
 			if got.Status.Code != codes.Error || attributes(&got)["error.type"] != c.kind {
 				t.Errorf("%v, %v", got.Status, got.Attributes)
@@ -183,9 +183,9 @@ func TestWhatFailsIsAnErrorWithoutTheCallersWords(t *testing.T) {
 
 func TestACallThatCouldNotBeJudgedIsASpanIfItAskedForACommand(t *testing.T) {
 	s := &stub{}
-	road, span := recorded(t, s)
-	road.NoteRefusal(tipstaff.Request{Tool: "terminal_close_session"}, errors.New("no such session"))
-	road.NoteRefusal(request(), &tipstaff.Error{Code: tipstaff.InvalidParameters})
+	monitor, span := recorded(t, s)
+	monitor.NoteRefusal(tipstaff.Request{Tool: "terminal_close_session"}, errors.New("no such session"))
+	monitor.NoteRefusal(request(), &tipstaff.Error{Code: tipstaff.InvalidParameters})
 	if got := span(); got.Status.Description != "INVALID_PARAMETERS" || s.noted != 2 {
 		t.Errorf("%v, %d noted", got.Status, s.noted)
 	}
@@ -194,7 +194,7 @@ func TestACallThatCouldNotBeJudgedIsASpanIfItAskedForACommand(t *testing.T) {
 func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 	var none *Traces
 	s := &stub{}
-	if none.Road(s) != Road(s) || none.Runner(nil) != nil || none.Close() != nil {
+	if none.Monitor(s) != Monitor(s) || none.Runner(nil) != nil || none.Close() != nil {
 		t.Error("something stands in the way")
 	}
 }
@@ -271,7 +271,7 @@ func TestTheEndWaitsForNoCollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = spans.Road(&stub{}).Execute(t.Context(), request(), run.Live{})
+	_, _ = spans.Monitor(&stub{}).Execute(t.Context(), request(), run.Live{})
 	began := time.Now()
 	if err := spans.Close(); err == nil {
 		t.Error("the loss is not told")

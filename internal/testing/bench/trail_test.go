@@ -67,7 +67,7 @@ func recording(b *testing.B, trail monitor.Trail) func() time.Duration {
 	}
 	log := slog.New(slog.DiscardHandler)
 	world := facts.New(facts.Options{Path: os.Getenv("PATH"), AllowedCommands: policy.ParseAllowlist("*", "ALLOWED_COMMANDS"), Log: log})
-	front := mcpserver.NewServer(mcpserver.Options{Version: "bench", Log: log, Road: &monitor.Monitor{
+	front := mcpserver.NewServer(mcpserver.Options{Version: "bench", Log: log, Monitor: &monitor.Monitor{
 		Policy: policy.New(policy.Settings{
 			Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Minute, OutputBytes: 1 << 20}},
 			Environment: policy.NewEnvironment(os.Environ(), world.SearchPath().String()),

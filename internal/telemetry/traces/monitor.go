@@ -15,35 +15,35 @@ import (
 	"tipstaff/internal/run"
 )
 
-// Road executes commands: internal/monitor, as a front uses it.
-type Road interface {
+// Monitor executes commands: internal/monitor, as a front uses it.
+type Monitor interface {
 	Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error)
 	AdmitSession(s tipstaff.Session) (tipstaff.Session, error)
 	NoteRefusal(req tipstaff.Request, err error)
 }
 
-// Road returns a Road that makes a span for each command that is asked, which
+// Monitor returns a Monitor that makes a span for each command that is asked, which
 // covers its decision, its record, its wait for a turn and its run, and passes
 // the command to next.
-func (t *Traces) Road(next Road) Road {
+func (t *Traces) Monitor(next Monitor) Monitor {
 	if t == nil {
 		return next
 	}
-	return road{next, t.tracer}
+	return monitor{next, t.tracer}
 }
 
-type road struct {
-	Road
+type monitor struct {
+	Monitor
 	tracer trace.Tracer
 }
 
 // Execute executes a command within a span. The command receives this span as
 // its parent, in place of the caller's.
-func (r road) Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error) {
+func (r monitor) Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error) {
 	ctx, span := r.begin(ctx, &req)
 	defer span.End()
 	req.Fixed = slices.Concat(req.Fixed, spanOf(ctx).Variables())
-	res, err := r.Road.Execute(ctx, req, live)
+	res, err := r.Monitor.Execute(ctx, req, live)
 	switch {
 	case errors.Is(err, approval.ErrLater):
 		span.AddEvent("a person is asked") // the call will come again with the answer
@@ -57,19 +57,19 @@ func (r road) Execute(ctx context.Context, req tipstaff.Request, live run.Live) 
 
 // NoteRefusal makes a span without duration for a command that was refused
 // before it could be judged.
-func (r road) NoteRefusal(req tipstaff.Request, err error) {
+func (r monitor) NoteRefusal(req tipstaff.Request, err error) {
 	if req.Family != "" {
 		_, span := r.begin(context.Background(), &req)
 		refused(span, err)
 		span.End()
 	}
-	r.Road.NoteRefusal(req, err)
+	r.Monitor.NoteRefusal(req, err)
 }
 
 // begin starts a span in the trace that the caller named, or within that of the
 // script that the command belongs to, with the attributes
 // of OpenTelemetry's conventions for MCP.
-func (r road) begin(ctx context.Context, req *tipstaff.Request) (context.Context, trace.Span) {
+func (r monitor) begin(ctx context.Context, req *tipstaff.Request) (context.Context, trace.Span) {
 	if req.Parent != "" { // ctx has the span of its script
 		return r.tracer.Start(ctx, string(req.Tool)+" command", trace.WithAttributes(attribute.String("gen_ai.tool.name", string(req.Tool))))
 	}
