@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 func sameMode(got, want fs.FileMode) bool { return got.Perm() == want }
@@ -108,34 +110,10 @@ func TestADirectoryThatCannotBeWrittenIsLeftAsItIs(t *testing.T) {
 	only(t, path, "old")
 }
 
-const fullDiskEnv = "ATOMICFILE_TEST_FULL_DISK"
+func TestAFullDiskLeavesTheOldFile(t *testing.T) { testcmdtest.OnSmallDisk(t, "64k", fill) }
 
-// TestAFullDiskLeavesTheOldFile runs itself again in a mount namespace of its own, with
-// a small file system to fill.
-func TestAFullDiskLeavesTheOldFile(t *testing.T) {
-	if dir := os.Getenv(fullDiskEnv); dir != "" {
-		fill(t, filepath.Join(dir, "file"))
-		return
-	}
-	unshare, err := exec.LookPath("unshare")
-	if err != nil || os.Getuid() != 0 {
-		t.Skip("only root may mount a small file system")
-	}
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), unshare, "-m", "--propagation", "private", "sh", "-c",
-		`mount -t tmpfs -o size=64k tmpfs "$1" || exit 77; exec "$2" -test.run "^$3\$"`, "sh", dir, os.Args[0], t.Name())
-	cmd.Env = append(os.Environ(), fullDiskEnv+"="+dir)
-	out, err := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code == 77 || code == 1 && len(out) > 0 && out[0] == 'u' {
-		t.Skipf("no small file system can be mounted here: %s", out)
-	}
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-func fill(t *testing.T, path string) {
-	t.Helper()
+func fill(t *testing.T, dir string) {
+	path := filepath.Join(dir, "file")
 	if err := Replace(path, strings.NewReader("old"), Options{Mode: 0o600}); err != nil {
 		t.Fatal(err)
 	}

@@ -6,12 +6,16 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // TestATrailKeepsAReserveOnAFullDisk: commands start for a while, among them the one
 // that makes room, and after that the ends of those that run are still recorded. The
 // control is a file beside it, which gets nothing more.
-func TestATrailKeepsAReserveOnAFullDisk(t *testing.T) { onSmallDisk(t, "48m", reserveOnFullDisk) }
+func TestATrailKeepsAReserveOnAFullDisk(t *testing.T) {
+	testcmdtest.OnSmallDisk(t, "48m", reserveOnFullDisk)
+}
 
 func reserveOnFullDisk(t *testing.T, dir string) {
 	trail, err := Create(filepath.Join(dir, "audit"), Options{})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"tipstaff"
 	"tipstaff/internal/policy"
@@ -35,12 +34,9 @@ func (s *scripted) Run(ctx context.Context, g *policy.Grant, live run.Live) (tip
 
 func newScripted(j *journal, commands ...[]string) *scripted {
 	m, _ := newAskingMonitor(j, true)
-	m.Policy = policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
-		Environment: policy.NewEnvironment(nil, "/bin"),
-		Shell:       policy.ShellSetting{Mode: language.ShellWrite, Set: true},
-		More:        []policy.Rule{leftToPeople{}},
-	})
+	with := settings(leftToPeople{})
+	with.Shell = policy.ShellSetting{Mode: language.ShellWrite, Set: true}
+	m.Policy = policy.New(with)
 	s := &scripted{j, m, commands}
 	m.Runner = s
 	return s

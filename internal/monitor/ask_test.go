@@ -31,11 +31,7 @@ func (leftToPeople) Judge(_ *tipstaff.Request, _ policy.World, d *policy.Draft) 
 // newAskingMonitor is a monitor whose policy asks, and the store it asks through.
 func newAskingMonitor(j *journal, host bool) (*Monitor, *approval.Store) {
 	m := newMonitor(j)
-	m.Policy = policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
-		Environment: policy.NewEnvironment(nil, "/bin"),
-		More:        []policy.Rule{leftToPeople{}},
-	})
+	m.Policy = policy.New(settings(leftToPeople{}))
 	store := approval.NewStore(approval.Options{Host: func() bool { return host }, OnLapse: m.NoteLapse})
 	m.Approver = store
 	return m, store

@@ -70,11 +70,17 @@ func (dir) Close() error { return nil }
 
 func newMonitor(j *journal) *Monitor {
 	return &Monitor{
-		Policy: policy.New(policy.Settings{
-			Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
-			Environment: policy.NewEnvironment(nil, "/bin"),
-		}),
-		World: machine{}, Trail: j, Runner: j, Log: slog.New(slog.DiscardHandler),
+		Policy: policy.New(settings()),
+		World:  machine{}, Trail: j, Runner: j, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// settings are those of a server, with rules of the test's own.
+func settings(rules ...policy.Rule) policy.Settings {
+	return policy.Settings{
+		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
+		Environment: policy.NewEnvironment(nil, "/bin"),
+		More:        rules,
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"tipstaff"
 	"tipstaff/internal/policy"
@@ -13,11 +12,7 @@ import (
 
 // deniesAll is a policy of the tests under which nothing runs.
 func deniesAll() *policy.Policy {
-	return policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
-		Environment: policy.NewEnvironment(nil, "/bin"),
-		More:        []policy.Rule{noCommand{}},
-	})
+	return policy.New(settings(noCommand{}))
 }
 
 type noCommand struct{}

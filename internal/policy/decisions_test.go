@@ -35,19 +35,26 @@ func TestDecisions(t *testing.T) {
 	t.Logf("%d decisions", total)
 }
 
-func decisions(t *testing.T, name string) int {
+// readPolicy reads an archive, of which one file is the policy.
+func readPolicy(t *testing.T, name string) (a *txtar.Archive, files map[string]string, file *language.Policy) {
+	t.Helper()
 	a, err := txtar.ParseFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{}
+	files = map[string]string{}
 	for _, f := range a.Files {
 		files[f.Name] = string(f.Data)
 	}
-	file, err := language.Load([]byte(files["policy.yaml"]), "policy.yaml", fileOptions(files))
+	file, err = language.Load([]byte(files["policy.yaml"]), "policy.yaml", fileOptions(files))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a, files, file
+}
+
+func decisions(t *testing.T, name string) int {
+	a, files, file := readPolicy(t, name)
 	s := server()
 	s.File = file
 	p := policy.New(s)

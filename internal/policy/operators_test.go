@@ -30,18 +30,7 @@ func TestOperatorsReadWhatTheyMeant(t *testing.T) {
 }
 
 func operator(t *testing.T, name string) {
-	a, err := txtar.ParseFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string]string{}
-	for _, f := range a.Files {
-		files[f.Name] = string(f.Data)
-	}
-	file, err := language.Load([]byte(files["policy.yaml"]), "policy.yaml", fileOptions(files))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, files, file := readPolicy(t, name)
 	for _, f := range policy.CheckFile(file) {
 		t.Error(f)
 	}

@@ -1,9 +1,7 @@
 package mcpserver
 
 import (
-	"context"
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -22,21 +20,13 @@ func connectWithPages(t *testing.T, o Options) *mcp.ClientSession {
 
 func connectDeclaring(t *testing.T, o Options, settings map[string]any) *mcp.ClientSession {
 	t.Helper()
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
-	ctx, cancel := context.WithCancel(t.Context())
-	var served sync.WaitGroup
-	served.Go(func() {
-		_ = NewServer(o).ServeStdio(ctx, fromClient, toClient)
-		_ = toClient.Close()
-	})
 	has := &mcp.ClientCapabilities{}
 	has.AddExtension(appsName, settings)
-	cs, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: has}).Connect(ctx, &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: has}).Connect(t.Context(), serve(t, o), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cs.Close(); cancel(); served.Wait() })
+	t.Cleanup(func() { _ = cs.Close() })
 	return cs
 }
 

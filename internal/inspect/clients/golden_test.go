@@ -99,20 +99,22 @@ func TestAfterAnInstallationTheFileHoldsTheEntryAndAllElse(t *testing.T) {
 					t.Errorf("%s: what is left is %q", name, without)
 				}
 			}
-			path := filepath.Join("testdata", "golden", c.Name+".txtar")
-			if *update {
-				if err := os.WriteFile(path, txtar.Format(golden), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := txtar.Format(golden); !bytes.Equal(got, want) {
-				t.Errorf("run with -update if this is right:\n%s", cmp.Diff(string(want), string(got)))
-			}
+			compareGolden(t, c.Name, golden)
 		})
+	}
+}
+
+// compareGolden compares with testdata/golden, or writes there with -update.
+func compareGolden(t *testing.T, name string, golden *txtar.Archive) {
+	t.Helper()
+	path, got := filepath.Join("testdata", "golden", name+".txtar"), txtar.Format(golden)
+	if *update {
+		must(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	must(t, err)
+	if !bytes.Equal(got, want) {
+		t.Errorf("run with -update if this is right:\n%s", cmp.Diff(string(want), string(got)))
 	}
 }
 

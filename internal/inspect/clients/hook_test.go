@@ -1,15 +1,12 @@
 package clients
 
 import (
-	"bytes"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 )
 
@@ -56,19 +53,7 @@ func TestTheSettingsHoldTheHooksAndAllElse(t *testing.T) {
 			t.Errorf("%s: without the copy something else is left:\n%s", name, Diff(texts[name], got))
 		}
 	}
-	path := filepath.Join("testdata", "golden", "hooks.txtar")
-	if *update {
-		if err := os.WriteFile(path, txtar.Format(golden), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := txtar.Format(golden); !bytes.Equal(got, want) {
-		t.Errorf("run with -update if this is right:\n%s", cmp.Diff(string(want), string(got)))
-	}
+	compareGolden(t, "hooks", golden)
 }
 
 func TestHooksAreTakenBackByteForByte(t *testing.T) {
