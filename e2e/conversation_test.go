@@ -126,10 +126,7 @@ func (c *conversation) serve(_ bool, settings []string) {
 
 func (c *conversation) disconnect(bool, []string) { _ = c.server.Session.Close() } // the cleanup of Connect judges it
 
-func (c *conversation) call(neg bool, args []string) {
-	c.take(c.server.Call(args[0], c.arguments(args[1:])))
-	c.judge(neg, 0)
-}
+func (c *conversation) call(neg bool, args []string) { c.ask(neg, 0, args) }
 
 // exits is call for a command that ends with another exit code.
 func (c *conversation) exits(code string, args []string) {
@@ -137,8 +134,12 @@ func (c *conversation) exits(code string, args []string) {
 	if c.server == nil || len(args) == 0 || err != nil {
 		c.ts.Fatalf("usage: exits CODE call TOOL ARG...")
 	}
+	c.ask(false, want, args)
+}
+
+func (c *conversation) ask(isError bool, exitCode int, args []string) {
 	c.take(c.server.Call(args[0], c.arguments(args[1:])))
-	c.judge(false, want)
+	c.judge(isError, exitCode)
 }
 
 func (c *conversation) session(_ bool, args []string) {
@@ -212,31 +213,28 @@ func (c *conversation) take(r kit.Reply) {
 // judge fails the script unless the last answer is an error or, if none is
 // wanted, that of a command that has ended with the exit code, was stopped, or runs on.
 func (c *conversation) judge(isError bool, exitCode int) {
-	if c.reply.IsError != isError {
-		c.ts.Fatalf("isError is %v", c.reply.IsError)
+	success, familyB := c.body["success"]
+	code, ended := c.body["exit_code"]
+	if familyB {
+		code, ended = c.body["exitCode"]
 	}
-	_, familyB := c.body["success"]
 	switch {
-	case isError && familyB:
-		if c.body["success"] != false || empty(c.body["error"]) || empty(c.body["message"]) {
-			c.ts.Fatalf("the error is not whole")
-		}
+	case c.reply.IsError != isError:
+		c.ts.Fatalf("isError is %v", c.reply.IsError)
+	case isError && familyB && (success != false || empty(c.body["error"]) || empty(c.body["message"])):
+		c.ts.Fatalf("the error is not whole")
 	case isError, c.body["state"] == "stopped":
 	case c.body == nil:
 		c.ts.Fatalf("the answer has no fields")
-	case familyB && c.body["success"] != (exitCode == 0):
-		c.ts.Fatalf("success is %v", c.body["success"])
-	default:
-		for _, name := range []string{"exit_code", "exitCode"} {
-			if code := c.body[name]; !empty(code) && fmt.Sprint(code) != strconv.Itoa(exitCode) || empty(code) && exitCode != 0 && (name == "exitCode") == familyB {
-				c.ts.Fatalf("%s is %v, want %d", name, code, exitCode)
-			}
-		}
+	case familyB && success != (exitCode == 0):
+		c.ts.Fatalf("success is %v", success)
+	case ended && fmt.Sprint(code) != strconv.Itoa(exitCode), !ended && exitCode != 0:
+		c.ts.Fatalf("the exit code is %v, want %d", code, exitCode)
 	}
 }
 
 func empty(v any) bool {
-	return v == nil || reflect.ValueOf(v).IsZero() || reflect.ValueOf(v).Kind() == reflect.Slice && reflect.ValueOf(v).Len() == 0
+	return v == nil || v == "" || v == false || v == 0.0 || reflect.DeepEqual(v, []any{})
 }
 
 // arguments reads the arguments of a call, which has none at all without ARG.
