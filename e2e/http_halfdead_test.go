@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"bytes"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -121,16 +123,34 @@ func (p *proxy) halfClose() (n int) {
 	return n
 }
 
-// returns counts the requests that have come back to a stream.
+// returns counts the requests that have come back to a stream, and the events that
+// streams of calls have brought: without one the client has nothing to come back to.
 type returns struct {
 	http.RoundTripper
-	n atomic.Int32
+	n, events atomic.Int32
+}
+
+// countedBody counts the ids of events that are read.
+type countedBody struct {
+	io.ReadCloser
+	n *atomic.Int32
+}
+
+func (b countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if bytes.Contains(p[:n], []byte("id: ")) {
+		b.n.Add(1)
+	}
+	return n, err
 }
 
 func (r *returns) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := r.RoundTripper.RoundTrip(req)
 	if err == nil && resp.StatusCode == http.StatusOK && req.Header.Get("Last-Event-Id") != "" {
 		r.n.Add(1)
+	}
+	if err == nil && req.Method == http.MethodPost {
+		resp.Body = countedBody{resp.Body, &r.events}
 	}
 	return resp, err
 }
@@ -152,6 +172,7 @@ func TestOverHTTPTheGoClientComesBackWhileItsOldConnectionLingers(t *testing.T) 
 	}
 	defer func() { _ = session.Close() }()
 	answered := make(chan string, 1)
+	before := back.events.Load()
 	go func() {
 		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_process", Arguments: kit.Args{"file": "sh", "args": []string{"-c", "touch begun; " + untilFile("go") + "; echo the answer"}}})
 		if err != nil {
@@ -161,6 +182,7 @@ func TestOverHTTPTheGoClientComesBackWhileItsOldConnectionLingers(t *testing.T) 
 		answered <- res.Content[0].(*mcp.TextContent).Text
 	}()
 	kit.Eventually(t, "the command has begun", func() bool { _, err := os.Stat(filepath.Join(w.Workspace, "begun")); return err == nil }, w.Stderr.String)
+	kit.Eventually(t, "the client has an event of the call", func() bool { return back.events.Load() > before }, w.Stderr.String)
 	for n := range int32(2) {
 		if forgotten := p.halfClose(); n == 0 && forgotten < 2 {
 			t.Errorf("%d connections were forgotten, and the client has one for the call and one to listen", forgotten)
