@@ -34,10 +34,11 @@ func TestEveryProgramIsUsedByATest(t *testing.T) {
 // []string{"cwd"}; and launch(t, "cwd") of internal/proc.
 func runs(name string) *regexp.Regexp {
 	name = regexp.QuoteMeta(name)
-	return regexp.MustCompile(`testcmd\W+(args\W+)?(\[\]string\W+)?` + name + `[" ]|launch\(t, "` + name + `"`)
+	return regexp.MustCompile(`testcmd\W+(args\W+)?(\[\]string\W+)?` + name + `["' ]|launch\(t, "` + name + `"`)
 }
 
-// testsElsewhere is the text of all tests of the module but those of this package.
+// testsElsewhere is the text of all tests of the module but those of this package, and of
+// their scripts.
 func testsElsewhere(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -51,7 +52,7 @@ func testsElsewhere(t *testing.T) string {
 			return err
 		case d.IsDir() && (d.Name() == "node_modules" || path == filepath.Join(root, "internal", "testing", "testcmd")):
 			return fs.SkipDir
-		case !d.IsDir() && strings.HasSuffix(path, "_test.go"):
+		case !d.IsDir() && (strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".txtar")):
 			all.WriteString(read(t, path))
 		}
 		return nil
