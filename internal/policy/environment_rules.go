@@ -23,6 +23,7 @@ const (
 // variableRule is one row of builtin/environment.txt, for one name.
 type variableRule struct {
 	keep       bool
+	ambient    bool // not kept, though it leads a person's own programs to no other code
 	plain      bool // kept if the value is one word
 	owners     owner
 	prefix     string
@@ -97,7 +98,8 @@ func parseVariableHead(words []string) (rule variableRule, how string, err error
 	switch words[0] {
 	case "keep", "plain":
 		rule.keep, rule.plain = true, words[0] == "plain"
-	case "refuse", "hide": // they differ only in why, which is for people
+	case "refuse", "hide": // no command gets either
+		rule.ambient = words[0] == "hide"
 	default:
 		return rule, "", fmt.Errorf("unknown action %q", words[0])
 	}
@@ -127,6 +129,16 @@ func (r *variableRules) passesServer(name, value string) bool {
 		keep = !secret
 	}
 	return keep && faultOfValue(name, value) == ""
+}
+
+// LeadsToCode says why a variable of a shell's own environment can make its programs
+// start or load other code; "" if no row of the table says so. Only the name counts.
+func LeadsToCode(name string) (why string) {
+	rule, known := environmentRules().named(name, ofCaller)
+	if !known || rule.keep || rule.ambient {
+		return ""
+	}
+	return rule.why
 }
 
 // named finds the row of a name; an exact row takes precedence over a prefix,

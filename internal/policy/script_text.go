@@ -3,7 +3,6 @@ package policy
 import (
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,10 +24,13 @@ type ScriptDecision struct {
 	Programs map[string]string
 }
 
-// NamedPath is a path of a script, absolute and clean.
+// NamedPath is a path of a script. It is absolute, and as the script writes it: what
+// ".." behind a link leads to, only the machine knows.
 type NamedPath struct {
 	Path  string
 	Write bool // it is opened for writing
+	Enter bool // the shell goes there, and reads later names from there
+	Guess bool // it may be a part of an option's letters, and counts if such a file can be
 }
 
 // Effect returns the strictest effect of the findings; Allow without one.
@@ -123,22 +125,27 @@ func everyWrite(known *scan.Analysis) *scan.Analysis {
 // judgeStep judges one command, in every directory where it may run.
 func (p *Policy) judgeStep(out *ScriptDecision, s *scan.Step, req tipstaff.Request, w World, consult func(*Decision)) {
 	for _, f := range s.Reads {
-		out.addOutside(f, false)
+		out.addOutside(NamedPath{Path: f})
 	}
 	for _, f := range s.Writes {
-		out.addOutside(f, true)
+		out.addOutside(NamedPath{Path: f, Write: true})
 	}
 	if s.Builtin {
 		if s.Words[0] == "cd" {
 			for _, dir := range s.Dirs {
-				out.addOutside(joinPath(dir, s.Words[1]), false)
+				out.addOutside(NamedPath{Path: joinPath(dir, s.Words[1]), Enter: true})
 			}
 		}
 		return
 	}
 	for _, dir := range s.Dirs {
-		for _, named := range pathsIn(s.Words[1:]) {
-			out.addOutside(joinPath(dir, named), false)
+		for _, word := range s.Words[1:] {
+			for _, named := range pathsIn(word) {
+				out.addOutside(NamedPath{Path: joinPath(dir, named)})
+			}
+			for _, named := range behindLetters(word) {
+				out.addOutside(NamedPath{Path: joinPath(dir, named), Guess: true})
+			}
 		}
 		one := WithinScript(&req, s.Words)
 		one.Dir, one.DirGiven, one.Timeout = dir, true, req.Timeout
@@ -203,39 +210,50 @@ func (p *Policy) refuseKnown(out *ScriptDecision, known *scan.Analysis, req tips
 	}
 }
 
-func (w *ScriptDecision) addOutside(name string, write bool) {
-	if !language.Sink(name) && !slices.Contains(w.Outside, NamedPath{name, write}) {
-		w.Outside = append(w.Outside, NamedPath{name, write})
+func (w *ScriptDecision) addOutside(named NamedPath) {
+	if !language.Sink(path.Clean(named.Path)) && !slices.Contains(w.Outside, named) {
+		w.Outside = append(w.Outside, named)
 	}
 }
 
-// attached matches what can stand before a path in one word: an option of one
-// letter, or anything that ends with a character that no plain name has.
-var attached = regexp.MustCompile(`^(?:-[A-Za-z]|.*?[=:,;@|(\[{<>])(/.*)$`)
+// beforePath are the characters that can stand before a path in one word, or behind it.
+const beforePath = "=:,;@|([{<>"
 
-// pathsIn returns the paths in arguments that can lead out of a directory:
-// absolute ones, also behind an option or an =, and those that go up.
-func pathsIn(words []string) (found []string) {
-	for _, word := range words {
-		if _, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
-			word = value
+// pathsIn returns what may be paths in an argument: the word, each part of it between
+// two of beforePath, and all that follows one of them. Whether they exist and where
+// they lead, the machine says: any word can name a link. Behind the scheme of an
+// address no path is looked for.
+func pathsIn(word string) []string {
+	found := []string{word}
+	scheme, _, url := strings.Cut(word, "://")
+	if url && !strings.EqualFold(scheme[strings.LastIndexAny(scheme, beforePath)+1:], "file") {
+		return found
+	}
+	for rest := word; ; {
+		i := strings.IndexAny(rest, beforePath)
+		if i < 0 {
+			return append(found, rest)
 		}
-		m := attached.FindStringSubmatch(word)
-		switch scheme, _, url := strings.Cut(word, "://"); {
-		case path.IsAbs(word), word == "..", strings.HasPrefix(word, "../"), strings.Contains(word, "/../"), strings.HasSuffix(word, "/.."):
-			found = append(found, word)
-		case url && !strings.EqualFold(scheme, "file"):
-			// an address on the network
-		case m != nil:
-			found = append(found, m[1])
-		}
+		found = append(found, rest[:i], rest[i+1:])
+		rest = rest[i+1:]
+	}
+}
+
+// behindLetters returns what may be the value of an option right behind letters, as
+// link is in -rlink.
+func behindLetters(word string) (found []string) {
+	if len(word) < 3 || word[0] != '-' {
+		return nil
+	}
+	for i := 2; i < len(word) && isName(word[i-1]); i++ {
+		found = append(found, word[i:])
 	}
 	return found
 }
 
 func joinPath(dir, name string) string {
 	if path.IsAbs(name) {
-		return path.Clean(name)
+		return name
 	}
-	return path.Join(dir, name)
+	return dir + "/" + name
 }

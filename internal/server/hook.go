@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"os/user"
 	"strings"
 
 	"tipstaff/internal/admin/api"
@@ -26,9 +28,9 @@ type Hook struct {
 	shipping  *shipping
 }
 
-// NewHook makes what answers a hook of a client, which runs in a project and finds
-// programs on path. The caller closes it.
-func NewHook(client, project, path string, s config.Settings, errs io.Writer) (*Hook, error) {
+// NewHook makes what answers a hook of a client, whose environment is that of this
+// process. The caller closes it.
+func NewHook(client string, s config.Settings, errs io.Writer) (*Hook, error) {
 	log := NewLog(errs)
 	st := &Hook{}
 	ev, err := NewEvaluator(s, log)
@@ -60,8 +62,20 @@ func NewHook(client, project, path string, s config.Settings, errs io.Writer) (*
 		return nil, err
 	}
 	m := &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.Host, Trail: st.trail, Decider: decider, Freezer: freeze.NewBook(api.Directory(s.StateDir)), Log: log}
-	st.Front = &hook.Hook{Monitor: m, Client: client, Path: hook.PathOf(path), Project: project}
+	st.Front = newFront(client, m)
 	return st, nil
+}
+
+// newFront makes what answers a client whose environment is that of this process.
+func newFront(client string, m hook.Monitor) *hook.Hook {
+	h := &hook.Hook{Monitor: m, Client: client, Path: hook.PathOf(os.Getenv("PATH")), Environ: os.Environ()}
+	if home, err := os.UserHomeDir(); err == nil {
+		h.Homes = append(h.Homes, home)
+	}
+	if who, err := user.Current(); err == nil && who.HomeDir != "" {
+		h.Homes = append(h.Homes, who.HomeDir)
+	}
+	return h
 }
 
 // Close ends the trail, which is one of its own beside that of a server, and
@@ -73,8 +87,8 @@ func (st *Hook) Close() {
 }
 
 // TryHook is what a hook with these settings says of a line in the working
-// directory. Nothing is recorded.
-func TryHook(s config.Settings, path, line string) (string, error) {
+// directory, with the environment of this process accepted. Nothing is recorded.
+func TryHook(s config.Settings, line string) (string, error) {
 	ev, err := NewEvaluator(s, NewLog(io.Discard))
 	if err != nil {
 		return "", err
@@ -85,7 +99,8 @@ func TryHook(s config.Settings, path, line string) (string, error) {
 	}
 	m := ev.monitor()
 	m.Trail = unrecorded{}
-	h := &hook.Hook{Monitor: m, Client: "claude-code", Path: hook.PathOf(path)}
+	h := newFront("claude-code", m)
+	h.Accepted = h.Environ
 	asked, err := hook.Read(strings.NewReader(`{"hook_event_name": "PreToolUse", "tool_name": "Bash", "permission_mode": "default"}`))
 	if err != nil {
 		return "", err

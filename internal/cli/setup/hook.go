@@ -45,7 +45,7 @@ take the client's own shell away and leave it execute_shell is stronger.`,
 
 // newHookOf is the command that a client calls.
 func newHookOf(client string) *cobra.Command {
-	var env []string
+	var call hookFlagsOfCall
 	cmd := &cobra.Command{
 		Use:   client,
 		Short: "Answer one question of " + client + " (what hook install writes into its settings)",
@@ -56,12 +56,16 @@ The exit code is 0 with an answer, 2 where none can be given, which blocks the l
 1 if what has come of a line cannot be recorded.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return hookCall(cmd.Context(), client, env, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return hookCall(cmd.Context(), client, call, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringArrayVar(&env, "env", nil, "a setting, as `NAME=VALUE`; may be repeated")
+	cmd.Flags().StringArrayVar(&call.env, "env", nil, "a setting, as `NAME=VALUE`; may be repeated")
+	cmd.Flags().StringArrayVar(&call.accept, "accept", nil, "a variable of the client's environment that leads programs to code, and may, as `NAME=VALUE`; may be repeated")
 	return cmd
 }
+
+// hookFlagsOfCall are what the command of a hook gives.
+type hookFlagsOfCall struct{ env, accept []string }
 
 // hookPatience is less than what hook install lets the client wait.
 const hookPatience = 25 * time.Second
@@ -70,7 +74,7 @@ const hookPatience = 25 * time.Second
 const exitBlocked = 2
 
 // hookCall answers one call. Every fault before a line runs is a denial.
-func hookCall(ctx context.Context, client string, env []string, in io.Reader, out, errs io.Writer) error {
+func hookCall(ctx context.Context, client string, call hookFlagsOfCall, in io.Reader, out, errs io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, hookPatience)
 	defer cancel()
 	asked, err := hook.Read(in)
@@ -78,9 +82,12 @@ func hookCall(ctx context.Context, client string, env []string, in io.Reader, ou
 		return &exit.Error{Code: exitBlocked, Err: err}
 	}
 	var h *server.Hook
-	settings, err := hookSettings(env)
+	settings, err := hookSettings(call.env)
 	if err == nil {
-		h, err = server.NewHook(client, projectGiven(), os.Getenv("PATH"), settings, errs)
+		h, err = server.NewHook(client, settings, errs)
+	}
+	if err == nil {
+		h.Front.Project, h.Front.Accepted = projectGiven(), call.accept
 	}
 	if asked.Event != hook.Before {
 		if err == nil {
@@ -148,5 +155,5 @@ func hookExample(env []string, line string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return server.TryHook(s, os.Getenv("PATH"), line)
+	return server.TryHook(s, line)
 }

@@ -1,14 +1,19 @@
 package setup
 
 import (
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/exit"
+	"tipstaff/internal/front/hook"
 	"tipstaff/internal/inspect/clients"
 	"tipstaff/internal/nearest"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/redact"
 	"tipstaff/internal/tty"
 )
 
@@ -89,9 +94,24 @@ func (o hookFlags) hookEntry(s clients.System, client string) (e clients.Entry, 
 	if settings.ConfigFile != "" && !hasVariable(e.Env, "TIPSTAFF_CONFIG") {
 		e.Env = append(e.Env, clients.Variable{Name: "TIPSTAFF_CONFIG", Value: settings.ConfigFile})
 	}
-	e.Args = []string{"hook", client}
+	e.Args, e.Accept = []string{"hook", client}, accepted()
 	e.Command, err = thisBinary()
 	return e, err
+}
+
+// accepted are the variables of this environment that lead programs to code: the
+// person who installs the hooks has them, and sees them in what is written. A secret
+// does not go into a file.
+func accepted() (vars []clients.Variable) {
+	for _, kv := range os.Environ() {
+		name, value, _ := strings.Cut(kv, "=")
+		if _, secret := redact.SecretName(name); secret || name == "PATH" || policy.LeadsToCode(name) == "" {
+			continue
+		}
+		vars = append(vars, clients.Variable{Name: name, Value: value})
+	}
+	slices.SortFunc(vars, func(a, b clients.Variable) int { return strings.Compare(a.Name, b.Name) })
+	return vars
 }
 
 func pairs(vars []clients.Variable) []string {
@@ -149,9 +169,22 @@ func hookInstall(cmd *cobra.Command, o hookFlags, name string) error {
 	if len(done) > 0 && !o.client.dryRun {
 		tty.Say(out, "  By the policy, \"git status\" in its own shell gets: %s", example)
 		tty.Say(out, "  Its lines are decided and recorded, and not confined: no sandbox, no limits.")
+		tty.Say(out, "  %s", shellFound(os.Getenv("SHELL")))
 		tty.Say(out, "  Now: %s.", c.Restart)
 	}
 	return nil
+}
+
+// shellFound says which shell the client will most likely run lines in, and what that
+// means for them.
+func shellFound(shell string) string {
+	switch {
+	case shell == "":
+		return "SHELL is not set here: lines are judged for Bash, dash and zsh alike."
+	case hook.ReadsLinesOf(shell):
+		return "Your shell is " + cmdline.Escape(shell) + ": lines that Bash, dash and zsh would read differently are asked."
+	}
+	return "Your shell is " + cmdline.Escape(shell) + ", for which no line can be judged: every line is asked. Start the client with SHELL=/bin/bash."
 }
 
 func hookUninstall(cmd *cobra.Command, o hookFlags, name string) error {

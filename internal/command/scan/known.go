@@ -147,6 +147,9 @@ func parseDoubt(s *Script) string {
 			note(&why, hereDocs(n.Stmts))
 		case *syntax.ProcSubst:
 			note(&why, hereDocs(n.Stmts))
+			if at := int(n.Pos().Offset()) + 2; at < len(s.Text) && s.Text[at] == '(' {
+				note(&why, "Bash may read (( in a substitution as arithmetic")
+			}
 		case *syntax.Redirect:
 			if endsEarly(n, s.Text) {
 				note(&why, "Bash ends a here-document of the script earlier")

@@ -53,6 +53,9 @@ func Parse(text string) (*Script, error) {
 	if err != nil {
 		return nil, unparsed(err)
 	}
+	if f := misread(file, text); f != nil {
+		return nil, f
+	}
 	mend(file)
 	if err := refuse(file); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -30,209 +31,242 @@ const maxDirs = 8
 // Otherwise the error is a [*Fault] that says where the text stops telling.
 //
 // It is for a script that another program runs, where nothing judges a command
-// when it is reached. So what is plain is listed here, and all else is not.
+// when it is reached. So what is plain is what two readers find in the same words:
+// the lexer of this package, which knows only what Bash, dash and zsh read alike,
+// and the parser.
 func (s *Script) Plain(dir string) ([]Step, error) {
-	if why := parseDoubt(s); why != "" {
-		return nil, &Fault{Line: 1, Column: 1, What: why}
-	}
-	p := plain{}
-	_, err := p.stmts(s.File.Stmts, []string{dir})
+	ours, err := lex(s.Text)
 	if err != nil {
 		return nil, err
 	}
-	return p.steps, nil
+	theirs, err := flatten(s.File.Stmts, "")
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range ours {
+		if i >= len(theirs) || !reflect.DeepEqual(c, theirs[i]) {
+			return nil, &Fault{Line: max(c.line, 1), Column: max(c.column, 1), What: "two readers of this line disagree about what it says"}
+		}
+	}
+	if len(theirs) > len(ours) {
+		return nil, &Fault{Line: 1, Column: 1, What: "two readers of this line disagree about what it says"}
+	}
+	return steps(ours, dir)
 }
-
-type plain struct{ steps []Step }
 
 func vague(at syntax.Node, what string) error {
 	return fault(at.Pos(), "", "%s is known only when it runs", what)
 }
 
-// stmts walks statements that follow each other, from any of some directories. It
-// returns those in which the shell may be then.
-func (p *plain) stmts(list []*syntax.Stmt, in []string) (out []string, err error) {
+// flatten lists the simple commands of parsed statements as [lex] lists those of a
+// text. Statements of other kinds are not plain.
+func flatten(list []*syntax.Stmt, join string) (out []*lexed, err error) {
 	for _, st := range list {
-		if in, _, err = p.stmt(st, in); err != nil {
+		more, err := flattened(st, join)
+		if err != nil {
 			return nil, err
 		}
-		if len(in) > maxDirs {
-			return nil, vague(st, "the directory behind many cd")
-		}
+		out, join = append(out, more...), ";"
 	}
-	return in, nil
+	return out, nil
 }
 
-// stmt walks one statement. out are the directories behind it, good those if it
-// succeeds.
-func (p *plain) stmt(st *syntax.Stmt, in []string) (out, good []string, err error) {
-	if st.Coprocess || st.Disown {
-		return nil, nil, vague(st, "a coprocess")
+// flattened lists the simple commands of one statement, of which join stands first.
+func flattened(st *syntax.Stmt, join string) ([]*lexed, error) {
+	if st.Negated || st.Background || st.Coprocess || st.Disown {
+		return nil, vague(st, "what this part does")
 	}
-	reads, writes, err := p.redirects(st.Redirs, in)
-	if err != nil {
-		return nil, nil, err
-	}
-	call, single := st.Cmd.(*syntax.CallExpr)
-	if single {
-		out, good, err = p.call(call, in, reads, writes)
-	} else {
-		if len(reads)+len(writes) > 0 {
-			p.steps = append(p.steps, Step{Line: int(st.Pos().Line()), Column: int(st.Pos().Col()), Builtin: true, Words: []string{":"}, Dirs: in, Reads: reads, Writes: writes})
-		}
-		out, err = p.compound(st.Cmd, in)
-		good = out
-	}
-	if st.Negated {
-		good = out
-	}
-	return out, good, err
-}
-
-// compound walks the few commands of commands that are plain. What is not listed
-// is not.
-func (p *plain) compound(c syntax.Command, in []string) ([]string, error) {
-	switch c := c.(type) {
+	switch c := st.Cmd.(type) {
 	case *syntax.BinaryCmd:
-		out, good, err := p.stmt(c.X, in)
+		if len(st.Redirs) > 0 {
+			break
+		}
+		out, err := flattened(c.X, join)
 		if err != nil {
 			return nil, err
 		}
-		next := out
-		if c.Op == syntax.AndStmt {
-			next = good
+		more, err := flattened(c.Y, c.Op.String())
+		return append(out, more...), err
+	case *syntax.CallExpr:
+		if len(c.Assigns) > 0 {
+			return nil, vague(c.Assigns[0], "what an assigned variable changes")
 		}
-		more, _, err := p.stmt(c.Y, next)
-		return union(out, more), err
-	case *syntax.Block:
-		return p.stmts(c.Stmts, in)
-	case *syntax.Subshell:
-		_, err := p.stmts(c.Stmts, in)
-		return in, err
-	case *syntax.IfClause:
-		return p.branches(c, in)
-	case nil:
-		return in, nil
+		one := &lexed{line: int(c.Pos().Line()), column: int(c.Pos().Col()), join: join}
+		for _, word := range c.Args {
+			text, known := literal(word)
+			if !known {
+				return nil, vague(word, "the word")
+			}
+			one.words = append(one.words, text)
+		}
+		for _, r := range st.Redirs {
+			redirect, err := flatRedirect(r)
+			if err != nil {
+				return nil, err
+			}
+			one.redirects = append(one.redirects, redirect)
+		}
+		return []*lexed{one}, nil
 	}
-	return nil, vague(c, "what this part does")
+	return nil, vague(st, "what this part does")
 }
 
-func (p *plain) branches(c *syntax.IfClause, in []string) (out []string, err error) {
-	for ; c != nil; c = c.Else {
-		if in, err = p.stmts(c.Cond, in); err != nil {
-			return nil, err
-		}
-		then, err := p.stmts(c.Then, in)
-		if err != nil {
-			return nil, err
-		}
-		out = union(out, then)
+// flatRedirect is a parsed redirection as the lexer lists it.
+func flatRedirect(r *syntax.Redirect) (lexedRedirect, error) {
+	out := lexedRedirect{operator: r.Op.String()}
+	if r.N != nil {
+		out.number = r.N.Value
 	}
-	return union(out, in), nil
+	word, known := literal(r.Word)
+	if !known {
+		return out, vague(r, "the file")
+	}
+	out.word = word
+	if r.Hdoc != nil {
+		for _, part := range r.Hdoc.Parts {
+			text, is := part.(*syntax.Lit)
+			if !is {
+				return out, vague(r, "the text")
+			}
+			out.text += text.Value
+		}
+	}
+	return out, nil
 }
 
-// call walks a simple command.
-func (p *plain) call(c *syntax.CallExpr, in, reads, writes []string) (out, good []string, err error) {
-	for _, a := range c.Assigns {
-		return nil, nil, vague(a, "what an assigned variable changes")
-	}
-	step := Step{Line: int(c.Pos().Line()), Column: int(c.Pos().Col()), Dirs: in, Reads: reads, Writes: writes}
-	for _, word := range c.Args {
-		text, known := literal(word)
-		switch {
-		case !known:
-			return nil, nil, vague(word, "the word")
-		case strings.HasPrefix(text, "="):
-			return nil, nil, fault(word.Pos(), "", "zsh would put a path in the place of this word")
+// steps says where each command may run, and what it opens. A list goes on in every
+// directory in which a cd before it may have left the shell: out are those after the
+// list so far, good those if all of it has succeeded.
+func steps(list []*lexed, dir string) (all []Step, err error) {
+	var in, out, good []string
+	out, good = []string{dir}, []string{dir}
+	for _, c := range list {
+		switch c.join {
+		case "", ";":
+			in, good = out, out
+		case "&&":
+			in = good
+		case "||":
+			in = out
+		} // one behind a pipe begins where the one before it began
+		step := Step{Line: c.line, Column: c.column, Words: c.words, Dirs: in}
+		if err := step.check(c); err != nil {
+			return nil, err
 		}
-		step.Words = append(step.Words, text)
+		for _, r := range c.redirects {
+			step.open(r)
+		}
+		all = append(all, step)
+		after := in
+		if step.Builtin && step.Words[0] == "cd" {
+			after = nil
+			for _, d := range in {
+				after = union(after, []string{absolute(d, step.Words[1])})
+			}
+			out = union(out, after)
+		}
+		if c.join == "||" || c.join == "|" {
+			good = union(good, after)
+		} else {
+			good = after
+		}
+		if len(out) > maxDirs {
+			return nil, &Fault{Line: c.line, Column: c.column, What: "the directory behind many cd is known only when it runs"}
+		}
 	}
-	name := step.Words[0]
-	step.Builtin = builtins[name]
+	return all, nil
+}
+
+// check says why a command is not plain, although its words are, and whether it is a
+// builtin.
+func (s *Step) check(c *lexed) error {
+	unclear := func(what string) error {
+		return &Fault{Line: max(c.line, 1), Column: max(c.column, 1), What: what + " is known only when it runs"}
+	}
+	if len(c.words) == 0 {
+		return unclear("what a redirection without a command does")
+	}
+	name := c.words[0]
+	s.Builtin = builtins[name]
 	switch {
-	case step.Builtin && !startsNothing(name, step.Words[1:]):
-		return nil, nil, vague(c, "what "+name+" does here")
-	case name == "", name[0] == '%', strings.Contains(name, "="):
-		return nil, nil, vague(c, "which program it is")
+	case s.Builtin && !startsNothing(name, c.words[1:]):
+		return unclear("what " + name + " does here")
+	case !s.Builtin && (name == "" || name[0] == '%' || strings.Contains(name, "=") || zshWords[name]):
+		return unclear("which program it is")
 	}
-	p.steps = append(p.steps, step)
-	if name == "cd" {
-		for _, dir := range in {
-			good = union(good, []string{absolute(dir, step.Words[1])})
+	for _, r := range c.redirects {
+		if r.operator != "<<" && r.operator != ">&" && goesUpBehindAName(r.word) {
+			return unclear("the file")
 		}
-		return union(in, good), good, nil
 	}
-	return in, in, nil
+	return nil
 }
 
-// startsNothing reports whether a builtin starts nothing with these words, and
-// changes nothing for the commands behind it but the directory.
-func startsNothing(name string, args []string) bool {
-	switch name {
-	case ":", "true", "false", "echo", "pwd", "type":
-		return true
-	case "cd":
-		return len(args) == 1 && args[0] != "" && args[0][0] != '-'
-	case "exit":
-		return len(args) == 0 || len(args) == 1 && descriptor(args[0])
-	case "printf":
-		return len(args) > 0 && (args[0] == "" || args[0][0] != '-')
-	case "command":
-		return len(args) > 1 && (args[0] == "-v" || args[0] == "-V")
-	case "test", "[":
-		return !slices.Contains(args, "-v") && !slices.Contains(args, "-R") && !slices.ContainsFunc(args, func(a string) bool { return strings.HasSuffix(a, "]") && len(a) > 1 })
+// open notes the file of a redirection, in each directory.
+func (s *Step) open(r lexedRedirect) {
+	for _, dir := range s.Dirs {
+		switch r.operator {
+		case "<":
+			s.Reads = union(s.Reads, []string{absolute(dir, r.word)})
+		case ">", ">>":
+			s.Writes = union(s.Writes, []string{absolute(dir, r.word)})
+		}
+	}
+}
+
+// goesUpBehindAName reports whether a path leads up again from a directory that it
+// names. If that is a link, it leads elsewhere than the path says.
+func goesUpBehindAName(name string) bool {
+	named := false
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." && named {
+			return true
+		}
+		named = named || part != ".." && part != "." && part != ""
 	}
 	return false
 }
 
-// redirects returns the files that redirections open.
-func (p *plain) redirects(list []*syntax.Redirect, in []string) (reads, writes []string, err error) {
-	for _, r := range list {
-		if r.N != nil && r.N.Value != "0" && r.N.Value != "1" && r.N.Value != "2" {
-			return nil, nil, vague(r, "a further descriptor")
-		}
-		word, known := literal(r.Word)
-		switch r.Op {
-		case syntax.Hdoc, syntax.DashHdoc:
-			if !onlyText(r.Hdoc) {
-				return nil, nil, vague(r, "the text")
-			}
-			continue
-		case syntax.WordHdoc:
-			if !known {
-				return nil, nil, vague(r, "the text")
-			}
-			continue
-		case syntax.DplIn, syntax.DplOut:
-			if !known || word != "0" && word != "1" && word != "2" && word != "-" {
-				return nil, nil, vague(r, "a further descriptor")
-			}
-			continue
-		}
-		if !known || word == "" {
-			return nil, nil, vague(r, "the file")
-		}
-		for _, dir := range in {
-			switch r.Op {
-			case syntax.RdrIn:
-				reads = union(reads, []string{absolute(dir, word)})
-			case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
-				writes = union(writes, []string{absolute(dir, word)})
-			default:
-				return nil, nil, vague(r, "the redirection")
-			}
-		}
+// startsNothing reports whether a builtin starts nothing with these words in any of
+// the three shells, and changes nothing for the commands behind it but the directory.
+func startsNothing(name string, args []string) bool {
+	switch name {
+	case ":", "true", "false", "echo", "pwd", "type":
+		return true
+	case "cd": // +1 and -1 are entries of a list of zsh
+		return len(args) == 1 && args[0] != "" && args[0][0] != '-' && args[0][0] != '+' && !goesUpBehindAName(args[0])
+	case "exit":
+		return len(args) == 0 || len(args) == 1 && descriptor(args[0])
+	case "printf":
+		return len(args) > 0 && (args[0] == "" || args[0][0] != '-') && (printsText(args[0]) || !slices.ContainsFunc(args[1:], notDigits))
+	case "command":
+		return len(args) > 1 && (args[0] == "-v" || args[0] == "-V")
+	case "test":
+		return !slices.ContainsFunc(args, func(a string) bool { return slices.Contains(calculating, a) })
 	}
-	return reads, writes, nil
+	return false
 }
 
-// onlyText reports whether nothing in a here-document is expanded.
-func onlyText(w *syntax.Word) bool {
-	return w == nil || !slices.ContainsFunc(w.Parts, func(part syntax.WordPart) bool {
-		_, text := part.(*syntax.Lit)
-		return !text
-	})
+// calculating are the operators of test that look at a variable, or that zsh takes
+// numbers for: it evaluates them, with the commands that are in them.
+var calculating = []string{"-v", "-R", "-t", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"}
+
+// printsText reports whether a format of printf asks for text alone. What it takes
+// for a number is evaluated by zsh.
+func printsText(format string) bool {
+	for rest := format; ; {
+		_, after, found := strings.Cut(rest, "%")
+		if !found {
+			return true
+		}
+		if after == "" || strings.IndexByte("%s", after[0]) < 0 {
+			return false
+		}
+		rest = after[1:]
+	}
 }
+
+func notDigits(s string) bool { return strings.Trim(s, "0123456789") != "" }
 
 func absolute(dir, name string) string {
 	if path.IsAbs(name) {

@@ -18,6 +18,7 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/strictjson"
 )
 
 // Monitor judges and records: internal/monitor.
@@ -34,6 +35,11 @@ type Hook struct {
 	Path facts.SearchPath
 	// Project is the client's project; "": the directory of the call.
 	Project string
+	// Homes are the home directories of the person; no project may hold one.
+	Homes []string
+	// Environ is the client's environment, in which its shell runs lines. Accepted are
+	// those of its variables, "NAME=value", that a person has looked at.
+	Environ, Accepted []string
 }
 
 // maxInput bounds what a client may say; the output of a command is in it.
@@ -84,7 +90,7 @@ func Read(in io.Reader) (Asked, error) {
 	case len(data) > maxInput:
 		return a, fmt.Errorf("the client says more than %d MiB", maxInput>>20)
 	}
-	if err := json.Unmarshal(data, &a); err != nil {
+	if err := strictjson.Unmarshal(data, &a); err != nil {
 		return a, fmt.Errorf("what the client says is not what its hooks are documented to get: %w", err)
 	}
 	if !slices.Contains(Events(), a.Event) {
@@ -169,7 +175,7 @@ func (h *Hook) Report(a Asked) error {
 		Stderr      string `json:"stderr"`
 		Interrupted bool   `json:"interrupted"`
 	}
-	_ = json.Unmarshal(a.Response, &said) // another shape says nothing of these
+	_ = strictjson.Unmarshal(a.Response, &said) // another shape says nothing of these
 	r.StdoutBytes, r.StderrBytes = int64(len(said.Stdout)), int64(len(said.Stderr))
 	switch {
 	case a.Interrupt || said.Interrupted:

@@ -69,7 +69,7 @@ func TestAnAnswerIsWhatThePolicySays(t *testing.T) {
 		{"no command", policy.ScriptDecision{}, strings.Replace(base, `"ls"`, `""`, 1), "deny"},
 		{"the client's sandbox switched off", policy.ScriptDecision{}, strings.Replace(base, `"ls"`, `"ls", "dangerouslyDisableSandbox": true`, 1), "ask"},
 		{"a path outside of the project", outside, strings.Replace(base, `"cwd": "/"`, `"cwd": "/usr"`, 1), "ask"},
-		{"the same path inside", outside, base, "allow"},
+		{"the same path inside", policy.ScriptDecision{Outside: []policy.NamedPath{{Path: "/usr/share"}}}, strings.Replace(base, `"cwd": "/"`, `"cwd": "/usr"`, 1), "allow"},
 	} {
 		r := &fakeMonitor{whole: c.whole}
 		h := &Hook{Monitor: r, Client: "claude-code"}
@@ -134,41 +134,135 @@ func TestWhatTheClientSaysIsTakenDown(t *testing.T) {
 	}
 }
 
+// aProject is a project with links that lead out of it, beside a home directory.
+func aProject(t *testing.T) (project, home string) {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, home = filepath.Join(top, "project"), filepath.Join(top, "home")
+	for _, dir := range []string{".git", "sub/deep"} {
+		if err := os.MkdirAll(filepath.Join(project, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.MkdirAll(home, 0o700), os.WriteFile(filepath.Join(top, "secret"), []byte("x"), 0o600),
+		os.Symlink("/etc", filepath.Join(project, "link")), os.Symlink("/etc/new", filepath.Join(project, "dangling")),
+		os.Symlink("../secret", filepath.Join(project, "linkout")), os.Symlink("../..", filepath.Join(project, "sub/deep/up"))); err != nil {
+		t.Fatal(err)
+	}
+	return project, home
+}
+
 // TestPathsOutsideOfTheProjectAreAsked: also by a link, and files that steer
 // other programs.
 func TestPathsOutsideOfTheProjectAreAsked(t *testing.T) {
-	project := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(project, ".git"), 0o700), os.Mkdir(filepath.Join(project, "sub"), 0o700),
-		os.Symlink("/etc", filepath.Join(project, "link")), os.Symlink("/etc/new", filepath.Join(project, "dangling"))); err != nil {
-		t.Fatal(err)
-	}
+	project, home := aProject(t)
 	for _, c := range []struct {
-		path  string
-		write bool
+		named policy.NamedPath
 		rule  string
 	}{
-		{"a", true, ""},
-		{"sub/new/deep", true, ""},
-		{".git/config", false, ""},
-		{".git/config", true, "hook/steers"},
-		{".envrc", true, "hook/steers"},
-		{"link/passwd", false, "hook/outside"},
-		{"dangling", true, "hook/outside"},
-		{"../x", false, "hook/outside"},
-		{"/etc/passwd", false, "hook/outside"},
+		{policy.NamedPath{Path: "a", Write: true}, ""},
+		{policy.NamedPath{Path: "sub/new/deep", Write: true}, ""},
+		{policy.NamedPath{Path: ".git/config"}, ""},
+		{policy.NamedPath{Path: ".git/config", Write: true}, "hook/steers"},
+		{policy.NamedPath{Path: ".envrc", Write: true}, "hook/steers"},
+		{policy.NamedPath{Path: "link/passwd"}, "hook/outside"},
+		{policy.NamedPath{Path: "linkout"}, "hook/outside"},
+		{policy.NamedPath{Path: "linkout/"}, "hook/outside"},
+		{policy.NamedPath{Path: "dangling", Write: true}, "hook/outside"},
+		{policy.NamedPath{Path: "../x"}, "hook/outside"},
+		{policy.NamedPath{Path: "sub/../../x"}, "hook/outside"},
+		{policy.NamedPath{Path: "sub/deep/up/a"}, ""},
+		{policy.NamedPath{Path: "sub/deep/up/../secret"}, "hook/outside"}, // sub/deep/secret by its text
+		{policy.NamedPath{Path: "sub/deep/up", Enter: true}, "hook/link"},
+		{policy.NamedPath{Path: "sub/deep", Enter: true}, ""},
+		{policy.NamedPath{Path: "/etc/passwd"}, "hook/outside"},
+		{policy.NamedPath{Path: "/etc/passwd", Guess: true}, "hook/outside"},
+		{policy.NamedPath{Path: "/no-such-file", Guess: true}, ""},
+		{policy.NamedPath{Path: strings.Repeat("a", 300)}, ""},
 	} {
-		path := c.path
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(project, path)
+		named := c.named
+		if !filepath.IsAbs(named.Path) {
+			named.Path = project + "/" + named.Path
 		}
-		w := policy.ScriptDecision{Outside: []policy.NamedPath{{Path: path, Write: c.write}}}
-		(&Hook{Project: project}).narrow(&w, Asked{Dir: filepath.Join(project, "sub"), Mode: "default"})
+		w := policy.ScriptDecision{Outside: []policy.NamedPath{named}}
+		(&Hook{Project: project, Homes: []string{home}}).narrow(&w, Asked{Dir: filepath.Join(project, "sub"), Mode: "default"})
 		rule := ""
 		if len(w.Findings) > 0 {
 			rule = w.Deciding().Rule
 		}
 		if rule != c.rule {
-			t.Errorf("%s (write %t): %q, want %q", c.path, c.write, rule, c.rule)
+			t.Errorf("%+v: %q, want %q", c.named, rule, c.rule)
 		}
+	}
+}
+
+// TestAProjectThatBoundsNothingIsAsked: a client's settings can name any directory as
+// its project, and its shell can have left it.
+func TestAProjectThatBoundsNothingIsAsked(t *testing.T) {
+	project, home := aProject(t)
+	for _, c := range []struct{ project, dir, rule string }{
+		{project, project, ""},
+		{"", project, ""},
+		{project, filepath.Join(project, "sub"), ""},
+		{"/", project, "hook/project"},
+		{home, home, "hook/project"},
+		{filepath.Dir(home), project, "hook/project"},
+		{project, "/", "hook/project"},
+		{project, filepath.Join(project, "link"), "hook/project"},
+		{"", "/", "hook/project"},
+		{filepath.Join(project, "gone"), project, "hook/project"},
+	} {
+		w := policy.ScriptDecision{}
+		(&Hook{Project: c.project, Homes: []string{home}}).narrow(&w, Asked{Dir: c.dir, Mode: "default"})
+		rule := ""
+		if len(w.Findings) > 0 {
+			rule = w.Deciding().Rule
+		}
+		if rule != c.rule {
+			t.Errorf("project %q, in %q: %q, want %q", c.project, c.dir, rule, c.rule)
+		}
+	}
+}
+
+// TestAnEnvironmentThatLeadsToCodeIsAsked: a project's settings can set variables of the
+// client, which its shell and all programs obey. What the person had is accepted.
+func TestAnEnvironmentThatLeadsToCodeIsAsked(t *testing.T) {
+	for _, variable := range []string{
+		"LD_PRELOAD=/p/x.so", "LD_LIBRARY_PATH=.", "DYLD_INSERT_LIBRARIES=x", "BASH_ENV=x", "ENV=x", "GIT_EXTERNAL_DIFF=x", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=alias.x",
+		"GIT_CONFIG_GLOBAL=x", "GIT_SSH_COMMAND=x", "PAGER=evil", "CDPATH=/", "BASH_FUNC_ls%%=() { evil; }", "SHELLOPTS=xtrace", "PS4=$(evil)", "PYTHONPATH=.", "NODE_OPTIONS=-r x", "PERL5OPT=-Mx",
+		"SHELL=/p/sh", "SHELL=/usr/bin/fish", "ZDOTDIR=.", "HOME=/p", "CLAUDE_CODE_SHELL_PREFIX=evil", "CLAUDE_ENV_FILE=x", "MAKEFLAGS=x", "EDITOR=x", "XDG_CONFIG_HOME=/p",
+	} {
+		name, _, _ := strings.Cut(variable, "=")
+		h := &Hook{Environ: []string{"LANG=C", variable}, Accepted: []string{"PAGER=less", "SHELL=/bin/bash"}}
+		w := policy.ScriptDecision{}
+		h.narrow(&w, Asked{Dir: "/usr", Mode: "default"})
+		if f := w.Deciding(); len(w.Findings) == 0 || f.Rule != "hook/environment" || !strings.Contains(f.Msg, strings.TrimSuffix(name, "%%")) {
+			t.Errorf("%s: %+v", variable, w.Findings)
+		}
+	}
+	h := &Hook{Environ: []string{"LANG=C", "PAGER=less", "SHELL=/bin/zsh", "PATH=/usr/bin", "TERM=xterm", "PWD=/", "SHLVL=2", "TMUX=/tmp/x,1,0", "SSH_AUTH_SOCK=/run/x", "CLAUDECODE=1", "API_TOKEN=x", "VSCODE_IPC_HOOK_CLI=/run/y", "EDITOR=vim"},
+		Accepted: []string{"PAGER=less", "SHELL=/bin/zsh", "EDITOR=vim"}}
+	w := policy.ScriptDecision{}
+	if h.narrow(&w, Asked{Dir: "/usr", Mode: "default"}); len(w.Findings) != 0 {
+		t.Errorf("an everyday environment: %+v", w.Findings)
+	}
+}
+
+// TestAMemberIsReadAsItsWriterMeansIt: a client that reads names with regard to case runs
+// another line than the one that is judged here.
+func TestAMemberIsReadAsItsWriterMeansIt(t *testing.T) {
+	for _, input := range []string{
+		`"command": "evil", "Command": "ls"`, `"Command": "ls"`, `"command": "evil", "command": "ls"`, `"command": "evil", "\u0063ommand": "ls"`, `"COMMAND": "ls"`,
+	} {
+		text := strings.Replace(base, `"command": "ls"`, input, 1)
+		if a, err := Read(strings.NewReader(text)); err == nil {
+			t.Errorf("%s is read as %q", input, a.Input.Command)
+		}
+	}
+	if a, err := Read(strings.NewReader(strings.Replace(base, `"timeout"`, `"Description": "x", "description": "y", "timeout"`, 1))); err != nil || a.Input.Command != "ls" {
+		t.Errorf("members that nobody reads: %v %+v", err, a)
 	}
 }

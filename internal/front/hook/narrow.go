@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"tipstaff"
 	"tipstaff/internal/command/cmdline"
@@ -19,6 +20,7 @@ import (
 
 // narrow adds what the machine and the client have to say to a decision.
 func (h *Hook) narrow(w *policy.ScriptDecision, a Asked) {
+	h.environment(w)
 	h.outside(w, a)
 	h.otherPrograms(w)
 	if a.Input.Unsandbox && w.Effect() == policy.Allow {
@@ -44,19 +46,26 @@ func hasPerson(mode string) bool {
 
 // outside leaves files outside of the project to a person: no sandbox hides them
 // from the client's shell. So it does with files that are written and whose path
-// has a name with a dot in front, such as .git/hooks: they steer other programs.
+// has a name with a dot in front, such as .git/hooks: they steer other programs. Links
+// are followed as the kernel does; a shell counts ".." by the names that it has gone
+// through, so it may only enter what is no link.
 func (h *Hook) outside(w *policy.ScriptDecision, a Asked) {
-	project := canonical(cmp.Or(h.Project, a.Dir))
-	if !paths.Within(canonical(a.Dir), project) {
-		project = canonical(a.Dir)
+	project, why := h.projectOf(a)
+	if why != "" {
+		w.Narrow(ask("hook/project", why))
+		return
 	}
 	for _, named := range w.Outside {
 		real := canonical(named.Path)
 		switch {
+		case named.Guess && !plausible(named.Path):
+			continue
 		case real == "":
 			w.Narrow(ask("hook/outside", "where "+cmdline.Escape(named.Path)+" leads cannot be told"))
 		case !paths.Within(real, project):
-			w.Narrow(ask("hook/outside", cmdline.Escape(named.Path)+" lies outside of the project, and the client's shell has no sandbox"))
+			w.Narrow(ask("hook/outside", cmdline.Escape(named.Path)+" leads out of the project, and the client's shell has no sandbox"))
+		case named.Enter && real != filepath.Clean(named.Path):
+			w.Narrow(ask("hook/link", cmdline.Escape(named.Path)+" is a link, and shells differ in what .. means behind one"))
 		case named.Write && hidden(strings.TrimPrefix(real, project)):
 			w.Narrow(ask("hook/steers", cmdline.Escape(named.Path)+" may steer other programs"))
 		default:
@@ -66,31 +75,92 @@ func (h *Hook) outside(w *policy.ScriptDecision, a Asked) {
 	}
 }
 
+// projectOf returns the project, without links, or why a person must look: a project
+// that holds the home directory holds what no line may touch unasked.
+func (h *Hook) projectOf(a Asked) (project, why string) {
+	dir := canonical(a.Dir)
+	project = canonical(cmp.Or(h.Project, a.Dir))
+	switch {
+	case dir == "" || project == "":
+		return "", "where " + cmdline.Escape(a.Dir) + " leads cannot be told"
+	case !paths.Within(dir, project):
+		return "", "the client's shell is in " + cmdline.Escape(dir) + ", outside of the project " + cmdline.Escape(project)
+	}
+	for _, home := range h.Homes {
+		if home = canonical(home); home == "" || paths.Within(home, project) {
+			return "", "the project " + cmdline.Escape(project) + " holds a home directory, so it bounds nothing"
+		}
+	}
+	return project, ""
+}
+
+// plausible reports whether a file can be at a path: there is one, or there is a
+// directory for it.
+func plausible(path string) bool {
+	path = filepath.Clean(path)
+	if _, err := os.Lstat(path); err == nil {
+		return true
+	}
+	parent := filepath.Dir(path)
+	_, err := os.Lstat(parent)
+	return err == nil && parent != string(filepath.Separator)
+}
+
 func hidden(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, string(filepath.Separator)), func(name string) bool {
 		return strings.HasPrefix(name, ".") && name != "." && name != ".."
 	})
 }
 
-// canonical follows the links of a path; what does not exist at its end is kept.
-// "" if that cannot be done.
+// canonical follows the links of a path as the kernel does; what does not exist at its
+// end is kept. "" if that cannot be done.
 func canonical(path string) string {
-	path = filepath.Clean(path)
 	real, err := filepath.EvalSymlinks(path)
-	if err == nil {
+	switch {
+	case err == nil:
 		return real
-	}
-	if !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return filepath.Clean(path) // no file has this name, and none can
+	case !errors.Is(err, fs.ErrNotExist):
 		return ""
 	}
 	if _, err := os.Lstat(path); err == nil {
 		return "" // a link that leads nowhere yet
 	}
-	parent := canonical(filepath.Dir(path))
-	if parent == "" {
+	path = strings.TrimRight(path, string(filepath.Separator))
+	parent, name := filepath.Split(path)
+	if parent == "" || parent == path || name == ".." {
 		return ""
 	}
-	return filepath.Join(parent, filepath.Base(path))
+	if parent = canonical(parent); parent == "" {
+		return ""
+	}
+	return filepath.Join(parent, name)
+}
+
+// environment leaves a line to a person where the client's environment can make
+// programs run other code than their own. What the person had when the hooks were
+// installed is accepted, by its value.
+func (h *Hook) environment(w *policy.ScriptDecision) {
+	for _, variable := range h.Environ {
+		name, value, _ := strings.Cut(variable, "=")
+		why := policy.LeadsToCode(name)
+		switch {
+		case name == "SHELL" && !ReadsLinesOf(value):
+			why = "only lines for Bash, dash and zsh are judged"
+		case why == "" || name == "PATH" || slices.Contains(h.Accepted, variable):
+			continue // PATH is looked at program by program
+		}
+		f := ask("hook/environment", "the client's environment sets "+cmdline.Escape(name)+", and "+why)
+		f.Hint = "If it is yours, run tipstaff hook install again where it is set, which accepts its present value."
+		w.Narrow(f)
+		return
+	}
+}
+
+// ReadsLinesOf reports whether lines for this shell can be judged.
+func ReadsLinesOf(shell string) bool {
+	return slices.Contains([]string{"sh", "bash", "dash", "zsh"}, filepath.Base(shell))
 }
 
 // otherPrograms leaves a program to a person that the client's shell finds

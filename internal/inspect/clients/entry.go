@@ -11,6 +11,7 @@ type Entry struct {
 	Command string
 	Args    []string
 	Env     []Variable // in order
+	Accept  []Variable // of a hook: variables of the client that a person has looked at
 	URL     string     // over HTTP; then there is no command
 }
 

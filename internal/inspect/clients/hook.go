@@ -58,6 +58,9 @@ func claudeHooks(e Entry) object {
 	for _, v := range e.Env {
 		words = append(words, "--env", v.Name+"="+v.Value)
 	}
+	for _, v := range e.Accept {
+		words = append(words, "--accept", v.Name+"="+v.Value)
+	}
 	o := object{}
 	for _, event := range hookEvents {
 		command := object{{"type", "command"}, {"command", cmdline.Quote(words)}, {"timeout", hookTime}}
@@ -96,9 +99,14 @@ func HookEntry(st State) (e Entry, err error) {
 		return e, formError("their command cannot be read: %v", err)
 	}
 	e.Command, e.Args = words[0], words[1:3]
-	for i := 3; i+1 < len(words) && words[i] == "--env"; i += 2 {
+	for i := 3; i+1 < len(words); i += 2 {
 		name, value, _ := strings.Cut(words[i+1], "=")
-		e.Env = append(e.Env, Variable{name, value})
+		switch words[i] {
+		case "--env":
+			e.Env = append(e.Env, Variable{name, value})
+		case "--accept":
+			e.Accept = append(e.Accept, Variable{name, value})
+		}
 	}
 	return e, nil
 }
