@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"tipstaff/internal/strictjson"
+
 	"github.com/tailscale/hujson"
 )
 
@@ -52,7 +54,7 @@ func ourGroup(list *hujson.Array) (int, error) {
 		var group struct {
 			Hooks []struct{ Command string }
 		}
-		if json.Unmarshal(c.Pack(), &group) != nil {
+		if strictjson.Unmarshal(c.Pack(), &group) != nil {
 			continue // not written as the client documents it, and not by us
 		}
 		for _, h := range group.Hooks {
