@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Unmarshal decodes one JSON value as [json.Unmarshal] does, and refuses what two
@@ -105,6 +106,9 @@ func fieldsOf(t reflect.Type) (fields map[string]structField, other reflect.Type
 	if t.Kind() != reflect.Struct {
 		return nil, nil
 	}
+	if known, is := structs.Load(t); is {
+		return known.(map[string]structField), nil
+	}
 	fields = map[string]structField{}
 	for _, f := range reflect.VisibleFields(t) {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -116,8 +120,12 @@ func fieldsOf(t reflect.Type) (fields map[string]structField, other reflect.Type
 		}
 		fields[foldCase(tag)] = structField{tag, f.Type}
 	}
+	structs.Store(t, fields)
 	return fields, nil
 }
+
+// structs keeps the fields of each struct, by its type.
+var structs sync.Map
 
 // foldCase returns one form for all names that differ only in case, as encoding/json
 // folds them: K and the Kelvin sign are one letter.

@@ -52,7 +52,9 @@ func ourGroup(list *hujson.Array) (int, error) {
 		c := e.Clone()
 		c.Standardize()
 		var group struct {
-			Hooks []struct{ Command string }
+			Hooks []struct {
+				Command string `json:"command"`
+			} `json:"hooks"`
 		}
 		if strictjson.Unmarshal(c.Pack(), &group) != nil {
 			continue // not written as the client documents it, and not by us
