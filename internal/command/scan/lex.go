@@ -177,7 +177,8 @@ func (l *lexer) redirect(number string) *Fault {
 		if fault != nil {
 			return fault
 		}
-		if word == "" || strings.IndexByte("!|&=", word[0]) >= 0 {
+		// <1-5> is a pattern of zsh, so no redirection follows another without a blank.
+		if word == "" || strings.IndexByte("!|&=", word[0]) >= 0 || l.at < len(l.text) && strings.IndexByte("<>", l.text[l.at]) >= 0 {
 			l.at = start
 			return l.unknown("this redirection")
 		}
