@@ -35,7 +35,7 @@ func Unmarshal(data []byte, v any) error {
 // for the one around it.
 const maxDepth = 100
 
-// check looks at a value that is to be decoded into t; nil: into anything.
+// check looks at a value that is to be decoded into t; nil: nowhere.
 func check(data []byte, t reflect.Type, depth int) error {
 	if depth > maxDepth {
 		return errors.New("it is nested too deep")
@@ -43,10 +43,16 @@ func check(data []byte, t reflect.Type, depth int) error {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if t == nil || t == reflect.TypeFor[json.RawMessage]() {
+		return nil
+	}
 	if data = bytes.TrimSpace(data); data[0] == '[' {
 		var item reflect.Type
-		if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
+		switch t.Kind() {
+		case reflect.Slice, reflect.Array:
 			item = t.Elem()
+		case reflect.Interface:
+			item = t
 		}
 		for _, one := range items(data) {
 			if err := check(one, item, depth+1); err != nil {
@@ -97,13 +103,13 @@ type structField struct {
 // fieldsOf returns the members that a struct takes, by their names in one case, and
 // the type of the members of a map.
 func fieldsOf(t reflect.Type) (fields map[string]structField, other reflect.Type) {
-	if t == nil {
-		return nil, nil
-	}
-	if t.Kind() == reflect.Map {
+	switch t.Kind() {
+	case reflect.Map:
 		return nil, t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
+	case reflect.Interface:
+		return nil, t
+	case reflect.Struct:
+	default:
 		return nil, nil
 	}
 	if known, is := structs.Load(t); is {
