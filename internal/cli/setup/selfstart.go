@@ -16,6 +16,7 @@ import (
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/front/mcpserver"
 	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/proc"
 )
 
@@ -63,7 +64,7 @@ type startedServer struct {
 
 func start(engine *proc.Engine, e clients.Entry) (*startedServer, error) {
 	env := clientEnvironment(e)
-	dir, err := os.Open(startDirectory(env))
+	dir, err := plainfile.OpenDir(startDirectory(env))
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the directory to start in: %w", err)
 	}
