@@ -39,7 +39,7 @@ func open(path string, stat func(string) (fs.FileInfo, error), flags int) (*os.F
 		return nil, err
 	}
 	if info.Mode()&fs.ModeSymlink == 0 && !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrIrregular}
+		return nil, irregular(path, info)
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking|flags, 0)
 	if wouldBlock(err) {
@@ -49,13 +49,25 @@ func open(path string, stat func(string) (fs.FileInfo, error), flags int) (*os.F
 		return nil, err
 	}
 	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: path, Err: ErrIrregular}
+		err = irregular(path, info)
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// errDirectory is [ErrIrregular] for what people find there most.
+type errDirectory struct{}
+
+func (errDirectory) Error() string   { return "it is a directory" }
+func (errDirectory) Is(e error) bool { return e == ErrIrregular } //nolint:errorlint // it is asked about this very value
+func irregular(path string, info fs.FileInfo) error {
+	if info.IsDir() {
+		return &fs.PathError{Op: "open", Path: path, Err: errDirectory{}}
+	}
+	return &fs.PathError{Op: "open", Path: path, Err: ErrIrregular}
 }
 
 // OpenDir opens a directory, for its entries or to sync it.
