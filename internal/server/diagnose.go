@@ -109,6 +109,7 @@ func callersMethods(c config.Callers) []string {
 // TryConfinement makes the sandbox of the settings and the policy file, reads
 // its status and removes it.
 func (ev *Evaluator) TryConfinement(engine *proc.Engine, terms sandbox.Terms) (sandbox.Status, error) {
+	defer LeaveNothing(temporary(ev.settings))()
 	o, err := sandboxOptions(ev.settings, ev.Host)
 	if err != nil {
 		return sandbox.Status{}, err
@@ -117,6 +118,7 @@ func (ev *Evaluator) TryConfinement(engine *proc.Engine, terms sandbox.Terms) (s
 		o.Workspace = workspace // the workspace that each command would have
 	}
 	confineOwn(&o, ev.keeper)
+	o.Report = true
 	box, err := makeSandbox(o, engine, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return sandbox.Status{}, err
