@@ -39,7 +39,8 @@ With --shell, say it of a script for execute_shell: of each command that stands 
 and what can be known only when it runs.
 
 The exit code is 0 when the command is allowed, 4 when it is denied, 5 when it
-needs a person's approval.`
+needs a person's approval, and 8 when a script may begin, but what becomes of one
+of its commands is known only when it runs.`
 
 func newPolicyExplain() *cobra.Command {
 	var o struct {
@@ -75,6 +76,7 @@ func newPolicyExplain() *cobra.Command {
 			}
 			out, s := cmd.OutOrStdout(), tty.ScreenOf(cmd.OutOrStdout(), o.noColor)
 			var effect policy.Effect
+			later := false
 			if o.script == "" {
 				var d *explain.Decision
 				d, effect = ev.Explainer().Decide(req)
@@ -83,10 +85,14 @@ func newPolicyExplain() *cobra.Command {
 				req.Argv, req.Script = nil, o.script
 				var d *explain.Script
 				d, effect = ev.Explainer().Script(req)
+				later = d.Later
 				err = printExplained(out, s, o.asJSON, d, printScript)
 			}
-			if code := effectExits[effect]; err == nil && code != exit.OK {
+			switch code := effectExits[effect]; {
+			case err == nil && code != exit.OK:
 				return &exit.Error{Code: code}
+			case err == nil && later:
+				return &exit.Error{Code: exit.Later}
 			}
 			return err
 		},

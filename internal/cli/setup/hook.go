@@ -75,7 +75,7 @@ func hookCall(ctx context.Context, client string, env []string, in io.Reader, ou
 	defer cancel()
 	asked, err := hook.Read(in)
 	if err != nil {
-		return &exit.Error{Code: exitBlocked, Err: err}
+		return &exit.Error{Code: exitBlocked, Err: err, Foreign: true}
 	}
 	var h *server.Hook
 	settings, err := hookSettings(env)
@@ -102,7 +102,7 @@ func hookCall(ctx context.Context, client string, env []string, in io.Reader, ou
 		h.Close()
 	}
 	if err := answer.Write(out); err != nil {
-		return &exit.Error{Code: exitBlocked, Err: err}
+		return &exit.Error{Code: exitBlocked, Err: err, Foreign: true}
 	}
 	return nil
 }
