@@ -36,6 +36,10 @@ func OpenItself(path string) (*os.File, error) { return open(path, os.Lstat, noF
 func open(path string, stat func(string) (fs.FileInfo, error), flags int) (*os.File, error) {
 	info, err := stat(path)
 	if err != nil {
+		var failed *fs.PathError
+		if errors.As(err, &failed) {
+			failed.Op = "open" // as readers of the message expect of a file that is not there
+		}
 		return nil, err
 	}
 	if info.Mode()&fs.ModeSymlink == 0 && !info.Mode().IsRegular() {
