@@ -27,6 +27,17 @@ func familyOf(text string) (tipstaff.Family, error) {
 // effectExits are the exit codes of explain, by decision.
 var effectExits = map[policy.Effect]int{policy.Allow: exit.OK, policy.Ask: exit.Approval, policy.Deny: exit.Denied}
 
+// verdict is the exit code of explain.
+func verdict(effect policy.Effect, later bool) error {
+	switch code := effectExits[effect]; {
+	case code != exit.OK:
+		return &exit.Error{Code: code}
+	case later:
+		return &exit.Error{Code: exit.Later}
+	}
+	return nil
+}
+
 const explainLong = `Say what a server with these settings, started in this directory, would decide on
 a command: the rule that decides with its file and line, what else speaks for or
 against it, the nearest form that is allowed; and what the command would be given:
@@ -75,8 +86,7 @@ func newPolicyExplain() *cobra.Command {
 				Dir: o.dir, DirGiven: cmd.Flags().Changed("cwd"),
 			}
 			out, s := cmd.OutOrStdout(), tty.ScreenOf(cmd.OutOrStdout(), o.noColor)
-			var effect policy.Effect
-			later := false
+			effect, later := policy.Deny, false
 			if o.script == "" {
 				var d *explain.Decision
 				d, effect = ev.Explainer().Decide(req)
@@ -88,11 +98,8 @@ func newPolicyExplain() *cobra.Command {
 				later = d.Later
 				err = printExplained(out, s, o.asJSON, d, printScript)
 			}
-			switch code := effectExits[effect]; {
-			case err == nil && code != exit.OK:
-				return &exit.Error{Code: code}
-			case err == nil && later:
-				return &exit.Error{Code: exit.Later}
+			if err == nil {
+				err = verdict(effect, later)
 			}
 			return err
 		},

@@ -21,7 +21,8 @@ import (
 
 // journal is a directory that says how tipstaff has changed the files of clients, in a
 // file for each of them. An installation is undone by what it says and by nothing else:
-// a copy beside a client's file can be anybody's. The zero journal knows nothing.
+// a copy beside a client's file can be anybody's. The zero journal knows nothing, and
+// nothing can be changed without one.
 type journal string
 
 // step is one change of a file.
@@ -94,7 +95,7 @@ func (j journal) read(path string) ([]step, error) {
 // makes the directory, so that nothing is changed that could not be noted.
 func (j journal) lock() (release func(), err error) {
 	if j == "" {
-		return func() {}, nil
+		return nil, refuse("Set TIPSTAFF_STATE_DIR to an absolute path.", "no directory is known in which changes could be noted")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), journalPatience)
 	defer cancel()
@@ -115,9 +116,6 @@ func (j journal) lock() (release func(), err error) {
 
 // add notes a step. The caller has the lock.
 func (j journal) add(path string, s step) error {
-	if j == "" {
-		return nil
-	}
 	before, err := j.read(path)
 	if err != nil {
 		return err
@@ -133,9 +131,6 @@ func (j journal) add(path string, s step) error {
 // forget removes the history of a file from which tipstaff is taken out. The caller has
 // the lock.
 func (j journal) forget(path string) error {
-	if j == "" {
-		return nil
-	}
 	place, _ := j.of(path)
 	if err := os.Remove(place); !errors.Is(err, fs.ErrNotExist) {
 		return err

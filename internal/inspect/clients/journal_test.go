@@ -201,6 +201,11 @@ func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
 	if _, err := changes[0].Do(time.Now()); err == nil || !strings.Contains(err.Error(), "cannot be noted in") || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Error(err)
 	}
+	s.Journal = ""
+	changes, _ = s.Install([]Client{c}, ours, Options{Scope: User})
+	if _, err := changes[0].Do(time.Now()); err == nil || !strings.Contains(err.Error(), "nothing was changed. Set TIPSTAFF_STATE_DIR") {
+		t.Error(err)
+	}
 	if texts := all(t, filepath.Dir(s.Path(c, User))); len(texts) != 1 || !holds(texts, "{}") {
 		t.Errorf("%q", texts)
 	}

@@ -49,6 +49,17 @@ func (r *reader) found(name string) bool {
 	})
 }
 
+// roots reads directories, each by a path that does not depend on where the server was
+// started.
+func (r *reader) roots(name string) string {
+	for _, dir := range r.list(name) {
+		if !filepath.IsAbs(dir) {
+			r.fault(name, "%q is no absolute path, one that begins with /: a client starts the server in a directory of its own choice", dir)
+		}
+	}
+	return r.vars[name]
+}
+
 // hosts reads names of this server as requests have them in their Host: a name or an
 // address, with or without a port.
 func (r *reader) hosts(name string) []string {
