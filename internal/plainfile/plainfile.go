@@ -65,7 +65,7 @@ func open(path string, stat func(string) (fs.FileInfo, error), flags int) (*os.F
 // errDirectory is [ErrIrregular] for what people find there most.
 type errDirectory struct{}
 
-func (errDirectory) Error() string   { return "it is a directory" }
+func (errDirectory) Error() string   { return ErrIrregular.Error() + ": it is a directory" }
 func (errDirectory) Is(e error) bool { return e == ErrIrregular } //nolint:errorlint // it is asked about this very value
 func irregular(path string, info fs.FileInfo) error {
 	if info.IsDir() {

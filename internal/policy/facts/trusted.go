@@ -38,9 +38,6 @@ func ReadTrusted(path string) ([]byte, error) {
 		return nil, err
 	}
 	file, err := plainfile.OpenItself(canonical)
-	if errors.Is(err, plainfile.ErrIrregular) {
-		err = plainfile.ErrIrregular
-	}
 	if err != nil {
 		return nil, err
 	}
