@@ -22,7 +22,7 @@ import (
 const nonsense = "/proc/nowhere/at all"
 
 // copying has a server that stands alone copy its trail to an engine.
-const copying = "\nTIPSTAFF_ENGINE=nats://127.0.0.1:1\nTIPSTAFF_ENGINE_ROLES=none"
+const copying = "\nTIPSTAFF_ENGINE=nats://127.0.0.1:1\nTIPSTAFF_ENGINE_ROLES=none\nTIPSTAFF_RUNNER_NAME=box" // the machine may have no name
 
 // alsoBad are further bad values of settings; what they need beside them is on the next
 // lines.
@@ -40,12 +40,16 @@ var alsoBad = []string{
 	"TIPSTAFF_METRICS=256.1.1.1:0", "TIPSTAFF_METRICS= 127.0.0.1:0", "TIPSTAFF_HTTP_HOSTS=a.example:99999", "ALLOWED_COMMANDS=ls\u00a0-la", `ALLOWED_COMMANDS="ls,git"`,
 	"TIPSTAFF_NETWORK=off\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX_TIER=landlock",
 	"TIPSTAFF_LIMIT_PROCESSES=50\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=5\nTIPSTAFF_ENGINE=nats://127.0.0.1:1\nTIPSTAFF_HTTP=127.0.0.1:0", "TERMINAL_TIMEOUT=60", "TERMINAL_OUTPUT_SIZE=5", "TERMINAL_NOTHING_LIKE_IT=1",
+	"ALLOWED_CWD_ROOTS=src", "ALLOWED_CWD_ROOTS=/tmp,./src", "ALLOWED_COMMANDS=git;ls", "ALLOWED_COMMANDS=git|ls", "ALLOWED_COMMANDS=$HOME/x", "TIPSTAFF_DEFAULT_TIMEOUT=30", "TERMINAL_MAX_TIMEOUT=60", "TIPSTAFF_SESSION_IDLE=30",
+	"TIPSTAFF_LIMIT_MEMORY_BYTES=4GB", "TERMINAL_MAX_OUTPUT_SIZE=1MB", "TIPSTAFF_DEFAULT_TIMEOUT=30s", "TIPSTAFF_LIMIT_CPU_SECONDS=5m",
 }
 
 // mustStop are bad values of settings of which others stop a server as well.
 var mustStop = []string{
 	"TIPSTAFF_HTTP= 127.0.0.1:0", "TIPSTAFF_HTTP=256.1.1.1:0", "TIPSTAFF_HTTP=unix:/tmp", "TIPSTAFF_HTTP=unix:@abstract", "TIPSTAFF_METRICS=256.1.1.1:0",
 	"TIPSTAFF_NETWORK=off\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX=off", `ALLOWED_COMMANDS="ls,git"`, "TERMINAL_TIMEOUT=60", "TERMINAL_NOTHING_LIKE_IT=1",
+	"ALLOWED_CWD_ROOTS=src", "ALLOWED_CWD_ROOTS=/tmp,./src", "ALLOWED_COMMANDS=git;ls", "ALLOWED_COMMANDS=git|ls", "ALLOWED_COMMANDS=$HOME/x", "TIPSTAFF_DEFAULT_TIMEOUT=30", "TERMINAL_MAX_TIMEOUT=60", "TIPSTAFF_SESSION_IDLE=30",
+	"TIPSTAFF_LIMIT_MEMORY_BYTES=4GB", "TERMINAL_MAX_OUTPUT_SIZE=1MB", "TIPSTAFF_DEFAULT_TIMEOUT=30s", "TIPSTAFF_LIMIT_CPU_SECONDS=5m",
 }
 
 // mustRefuse are settings that a bad value of must stop; the test would prove nothing if
@@ -66,6 +70,7 @@ var harmless = []string{
 	"TIPSTAFF_CI_SANDBOX=1", "TIPSTAFF_LONG=1",
 	"TIPSTAFF_AUDIT_KEEP=90d,50GiB", "TIPSTAFF_RECORDINGS_KEEP=7d,5GiB", "TIPSTAFF_LIMIT_TEMPORARY_BYTES=1000000000", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=5",
 	"TIPSTAFF_HTTP_ORIGINS=https://a.example", "TIPSTAFF_HTTP_HOSTS=a.example", "TIPSTAFF_SANDBOX=best-effort", "TIPSTAFF_ENGINE_AUDIT=copy" + copying,
+	"ALLOWED_COMMANDS=[", "ALLOWED_COMMANDS=*", "ALLOWED_COMMANDS=x86_64-linux-gnu-g++,7z,perl5.36", "ALLOWED_CWD_ROOTS=/nowhere", "TERMINAL_DEFAULT_TIMEOUT=100",
 }
 
 // TestConfigCheckAndServeReadSettingsAlike goes over the table of all settings: what

@@ -42,7 +42,7 @@ func execute(args []string) int {
 	if e.Err != nil {
 		text = fmt.Sprintf("tipstaff: %v\n", e.Err)
 	}
-	if e.Code == exit.Usage {
+	if e.Code == exit.Usage && !e.Foreign {
 		text += "Run 'tipstaff --help' for the commands, or 'tipstaff COMMAND --help' for one of them.\n"
 	}
 	lastWords(os.Stderr, text)

@@ -59,6 +59,7 @@ const exitCodesHelp = `What the exit codes of tipstaff mean, the same for every 
     5  a person has to allow it, and none has
     6  a trail was tampered with
     7  a trail is torn at its end
+    8  a script may begin, and what becomes of it is known only when it runs
   130  interrupted
 
 "tipstaff run" passes on the exit code of its program; besides, as shells do:

@@ -10,7 +10,7 @@ import (
 
 // syncDir makes the names in a directory durable.
 func syncDir(path string) error {
-	d, err := os.Open(path)
+	d, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"tipstaff/internal/atomicfile"
 	"tipstaff/internal/audit/seekable"
+	"tipstaff/internal/plainfile"
 )
 
 // Moved says what one call of a [Keeper] did with one trail. All sizes are in bytes.
@@ -265,7 +266,7 @@ func putPacked(trail, archiveDir, name string) (f StatedFile, err error) {
 	if f.StoredSHA256, f.StoredBytes, err = (Files{}).sum(path); err != nil {
 		return f, err
 	}
-	readBack, err := os.Open(path)
+	readBack, err := plainfile.Open(path)
 	if err != nil {
 		return f, err
 	}
@@ -326,7 +327,7 @@ var ofKeeper = atomicfile.Options{Mode: 0o600}
 // files with such names.
 func removeUnfinished(dir string) {
 	for _, pattern := range []string{atomicfile.Prefix + "*", "*/" + atomicfile.Prefix + "*"} {
-		left, _ := fs.Glob(os.DirFS(dir), pattern) // the pattern is well-formed
+		left, _ := fs.Glob(plainfile.FS(dir), pattern) // the pattern is well-formed
 		for _, name := range left {
 			_ = os.Remove(filepath.Join(dir, filepath.FromSlash(name))) // else it only takes space
 		}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"tipstaff/internal/plainfile"
 )
 
 // file is what a trail needs of its file. Sync may be called while another
@@ -93,7 +95,7 @@ func (s *segment) Sync() error {
 // syncDirectory makes new directory entries durable, on systems that can do
 // that.
 func syncDirectory(path string) {
-	if d, err := os.Open(path); err == nil {
+	if d, err := plainfile.OpenDir(path); err == nil {
 		_ = d.Sync()
 		_ = d.Close()
 	}

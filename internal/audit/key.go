@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tipstaff/internal/atomicfile"
+	"tipstaff/internal/plainfile"
 
 	"golang.org/x/mod/sumdb/note"
 )
@@ -115,7 +116,7 @@ func loadKey(dir string) (*Key, error) {
 func (k *Key) persist() {
 	dir := filepath.Dir(k.Path)
 	for _, path := range []string{k.Path, filepath.Join(dir, publicFile)} {
-		if f, err := os.Open(path); err == nil {
+		if f, err := plainfile.Open(path); err == nil {
 			_ = f.Sync()
 			_ = f.Close()
 		}

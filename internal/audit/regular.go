@@ -4,42 +4,20 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
+
+	"tipstaff/internal/plainfile"
 )
 
 // errIrregular: where a file of a trail should be there is a pipe, a socket, a
 // device or a directory. A pipe would let a reader wait without end.
-var errIrregular = errors.New("it is no regular file")
+var errIrregular = plainfile.ErrIrregular
 
 // OpenRegular opens a file of a trail for reading. If it is not a regular file, the
 // error says so at once. It does not wait for the other end of a pipe, which would let
 // whoever may write the directory stop a verifier.
-func OpenRegular(path string) (*os.File, error) {
-	f, err := openWithoutWaiting(path)
-	if err != nil {
-		return nil, irregular(path, err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: path, Err: errIrregular}
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// irregular returns errIrregular in the place of what the system says of a file
-// that cannot be opened because it is a socket or a device without a driver.
-func irregular(path string, err error) error {
-	if info, fault := os.Stat(path); fault == nil && !info.Mode().IsRegular() {
-		return &fs.PathError{Op: "open", Path: path, Err: errIrregular}
-	}
-	return err
-}
+func OpenRegular(path string) (*os.File, error) { return plainfile.Open(path) }
 
 // ReadRegular reads a file of keys, checkpoints or retention notes. It opens the file
 // as [OpenRegular] does, and reads no more than such a file can hold.

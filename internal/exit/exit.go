@@ -15,6 +15,7 @@ const (
 	Approval    = 5
 	Tampered    = 6
 	Incomplete  = 7
+	Later       = 8 // what becomes of it is known only when it runs
 	Interrupted = 130
 )
 
@@ -23,6 +24,9 @@ const (
 type Error struct {
 	Code int
 	Err  error
+	// Foreign says that Code is none of this package's: a command has ended with it, or
+	// a client wants it.
+	Foreign bool
 }
 
 // Error returns the text of Err, or names the code.

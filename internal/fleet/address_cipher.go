@@ -7,10 +7,10 @@ import (
 	"encoding/base32"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"strings"
 
 	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/plainfile"
 )
 
 // AddressCipher hides in ids the address of the gateway or runner that made them. All
@@ -20,7 +20,7 @@ type AddressCipher struct{ key []byte }
 
 // ReadAddressCipher reads the key from a file: 32 bytes, raw or as 64 hexadecimal digits.
 func ReadAddressCipher(file string) (AddressCipher, error) {
-	text, err := os.ReadFile(file)
+	text, err := plainfile.Read(file, 1<<20)
 	if err != nil {
 		return AddressCipher{}, fmt.Errorf("cannot read the seal of ids: %w", err)
 	}

@@ -194,7 +194,7 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	if err == nil {
 		added, err = s.noteRepositories(paths)
 	}
-	if err == nil && len(paths.MissingBeside(added)) > 0 {
+	if err == nil && len(paths.MissingBeside(added)) > 0 && !s.o.Report {
 		paths.Missing = paths.MissingBeside(added)
 		unmade := paths.Make()
 		if paths, err = s.resolve(p, m, workspace); err == nil {

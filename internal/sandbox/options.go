@@ -46,6 +46,9 @@ type Options struct {
 	// Modes keeps the modes of the server's directories in the tier that does not
 	// see chmod; nil: they are not kept.
 	Modes *ModeGuard
+	// Report says that no command will run: nothing is made, removed or changed for one,
+	// outside of Temp.
+	Report bool
 	// Unguarded leaves out the guard of files that steer programs outside. It
 	// serves only to measure what the guard costs.
 	Unguarded bool

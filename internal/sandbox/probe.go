@@ -120,8 +120,10 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	s.status.Protection, s.status.Weaker = s.protection()
 	s.status.Limits = s.o.Limits.status(tier, s.o.Engine.Bounds())
 	s.status.Paths, s.status.Notes = l.paths, slices.Clone(l.paths.Notes)
-	if why := whyUnmade(l.paths.Missing, l.paths.Make()); why != "" {
-		s.status.Notes = append(s.status.Notes, why)
+	if !s.o.Report {
+		if why := whyUnmade(l.paths.Missing, l.paths.Make()); why != "" {
+			s.status.Notes = append(s.status.Notes, why)
+		}
 	}
 	for _, dir := range l.paths.Workspace {
 		if why := whyNotUsable(dir); why != "" && s.o.Profile == profile.Workspace {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"tipstaff/internal/plainfile"
 )
 
 // revealDir returns the directory of a session sandbox in which the shown files of a
@@ -61,8 +63,8 @@ func (v *view) revealFile(path, into string) error {
 const maxRevealed = 1 << 20
 
 func copyRevealed(from, to, head string) error {
-	text, err := os.ReadFile(from)
-	if err != nil || len(text) > maxRevealed {
+	text, err := plainfile.Read(from, maxRevealed)
+	if err != nil {
 		return nil //nolint:nilerr // what the server cannot read is not shown
 	}
 	// Commands of the session sandbox may be reading the old one. No atomicfile: the copy

@@ -119,7 +119,9 @@ func New(o Options) (*Sandbox, error) {
 	if s.guard, err = guard.New(guard.Options{Aside: o.quarantineDir(s.scratch.dir), Log: o.Log}); err != nil {
 		return nil, errors.Join(err, s.scratch.close(nil))
 	}
-	s.inBackground(func() { removeDead(temp, s.life.Done()) })
+	if !o.Report {
+		s.inBackground(func() { removeDead(temp, s.life.Done()) })
+	}
 	if o.Mode == BestEffort && o.Tier == None && o.Network.needs() == None && !o.ExactProcesses {
 		go s.findLater()
 		return s, nil

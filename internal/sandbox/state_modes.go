@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"tipstaff/internal/plainfile"
 )
 
 // ModeGuard keeps the modes of the server's own directories. Landlock does not see
@@ -68,7 +70,7 @@ func (m *ModeGuard) hold(dir string, least bool) error {
 	if i >= 0 && (least || !m.dirs[i].least) {
 		return nil
 	}
-	f, err := os.Open(dir)
+	f, err := plainfile.OpenDir(dir)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ const sharedMemoryBytes = 512 << 20
 // sandboxes share.
 func newView(p profile.Paths, search, seen []string, s *scratch) (*view, error) {
 	v := &view{paths: p, search: search, readableDirs: seen, scratch: s}
-	for _, step := range []func() error{v.cover, v.devices, v.show, v.hideAndPin} {
+	for _, step := range []func() error{v.cover, v.devices, v.show, v.adopt, v.hideAndPin} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("cannot lay out what commands see: %w", err)
 		}

@@ -133,7 +133,7 @@ func (r *scriptRun) streams(p *process) (fds []int, done func(), err error) {
 	}
 	in, done := r.cell.Stdin, func() {}
 	if in == nil {
-		if in, err = os.Open(os.DevNull); err != nil {
+		if in, err = os.OpenFile(os.DevNull, os.O_RDONLY, 0); err != nil {
 			return nil, nil, err
 		}
 		done = func() { _ = in.Close() }

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"tipstaff/internal/audit/sink"
 	"tipstaff/internal/exit"
 	"tipstaff/internal/inspect/doctor"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/language"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/redact"
+	"tipstaff/internal/run"
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/server/config"
 )
@@ -58,7 +61,8 @@ func Diagnose(ctx context.Context, s config.Settings, reap bool) (d doctor.Diagn
 	}
 	d.Decider = doctor.ExamineDecider(ctx, outside)
 	d.Fleet = doctor.ExamineEngine(ctx, engineMembers(s.Engine))
-	if d.Sandbox, err = ev.TryConfinement(engine, sandbox.Terms{}); err != nil {
+	d.Sandbox, err = ev.tryConfinement(engine, sandbox.Terms{}, func(box *sandbox.Sandbox) { d.Policy.Unmet = ev.unmet(box) })
+	if err != nil {
 		d.Error = err.Error()
 	}
 	d.Exposed = doctor.ExposedOf(k, confinementBy(d.Sandbox))
@@ -109,6 +113,13 @@ func callersMethods(c config.Callers) []string {
 // TryConfinement makes the sandbox of the settings and the policy file, reads
 // its status and removes it.
 func (ev *Evaluator) TryConfinement(engine *proc.Engine, terms sandbox.Terms) (sandbox.Status, error) {
+	return ev.tryConfinement(engine, terms, func(*sandbox.Sandbox) {})
+}
+
+// tryConfinement is [Evaluator.TryConfinement]; look is called if commands can run in the
+// sandbox.
+func (ev *Evaluator) tryConfinement(engine *proc.Engine, terms sandbox.Terms, look func(*sandbox.Sandbox)) (sandbox.Status, error) {
+	defer LeaveNothing(temporary(ev.settings))()
 	o, err := sandboxOptions(ev.settings, ev.Host)
 	if err != nil {
 		return sandbox.Status{}, err
@@ -117,6 +128,7 @@ func (ev *Evaluator) TryConfinement(engine *proc.Engine, terms sandbox.Terms) (s
 		o.Workspace = workspace // the workspace that each command would have
 	}
 	confineOwn(&o, ev.keeper)
+	o.Report = true
 	box, err := makeSandbox(o, engine, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return sandbox.Status{}, err
@@ -124,7 +136,31 @@ func (ev *Evaluator) TryConfinement(engine *proc.Engine, terms sandbox.Terms) (s
 	if err := box.Err(); err != nil {
 		return box.Status(), errors.Join(err, box.Close())
 	}
+	look(box)
 	return box.StatusUnder(terms), errors.Join(box.Meets(terms), box.Close())
+}
+
+// unmet says which programs of the policy file need more of a sandbox than it gives, so
+// that every command with them is refused.
+func (ev *Evaluator) unmet(box *sandbox.Sandbox) (list []doctor.Unmet) {
+	if ev.file.Policy == nil {
+		return nil
+	}
+	for _, name := range ev.file.Names() {
+		terms, err := run.Terms(ev.file.Policy.Bounds(name, language.Who{}), nil)
+		if err == nil {
+			err = box.Meets(terms)
+		}
+		if err == nil {
+			continue
+		}
+		i := slices.IndexFunc(list, func(u doctor.Unmet) bool { return u.Why == err.Error() })
+		if i < 0 {
+			i, list = len(list), append(list, doctor.Unmet{Why: err.Error()})
+		}
+		list[i].Programs = append(list[i].Programs, name)
+	}
+	return list
 }
 
 // SettingsFindings are the faults of the settings that no part of a diagnosis is about,

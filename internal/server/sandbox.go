@@ -93,7 +93,7 @@ func sandboxOptions(s config.Settings, h *facts.Host) (o sandbox.Options, err er
 	o.Limits, o.ExactProcesses = sandbox.ResourceLimits(s.Limits), s.ProcessesSet()
 	// Below the state directory, which is hidden from commands, so that no
 	// command sees the temporary files of another.
-	o.Temp = filepath.Join(s.StateDir, "tmp")
+	o.Temp = temporary(s)
 	if err := os.MkdirAll(o.Temp, 0o700); err != nil {
 		return o, exit.Errorf(exit.Failure, "cannot make a directory for temporary files: %w", err)
 	}
@@ -103,6 +103,9 @@ func sandboxOptions(s config.Settings, h *facts.Host) (o sandbox.Options, err er
 	}
 	return o, nil
 }
+
+// temporary returns the directory of the temporary files of all servers.
+func temporary(s config.Settings) string { return filepath.Join(s.StateDir, "tmp") }
 
 // WorkingDirectory returns the directory of this process without symbolic links.
 func WorkingDirectory() (string, error) {

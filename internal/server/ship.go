@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -60,15 +61,25 @@ func dueShipping(e config.Engine, role natsx.Role, log *slog.Logger) (*shipping,
 	if !e.Copies() {
 		return nil, nil //nolint:nilnil // nothing is to be copied
 	}
-	host, err := os.Hostname()
+	name, err := nameOfCopies(e, role, os.Hostname)
+	if err != nil {
+		return nil, exit.Errorf(exit.Config, "%w", err)
+	}
+	return &shipping{name: name, log: log}, nil
+}
+
+// nameOfCopies returns the name under which a machine copies its trails. If no setting
+// gives one it is the machine's own, which may be empty.
+func nameOfCopies(e config.Engine, role natsx.Role, hostname func() (string, error)) (string, error) {
+	host, err := hostname()
 	name := e.NameIn(role, host)
 	if err == nil || name != "" {
 		err = natsx.CheckName(name)
 	}
 	if err != nil {
-		return nil, exit.Errorf(exit.Config, "cannot tell under which name the trails of this machine are copied: %w\nSet TIPSTAFF_RUNNER_NAME", err)
+		return "", fmt.Errorf("cannot tell under which name the trails of this machine are copied: %w\nSet TIPSTAFF_RUNNER_NAME", err)
 	}
-	return &shipping{name: name, log: log}, nil
+	return name, nil
 }
 
 // trail puts the wait for copies around a trail.

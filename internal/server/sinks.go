@@ -13,6 +13,7 @@ import (
 	"tipstaff/internal/build"
 	"tipstaff/internal/exit"
 	"tipstaff/internal/fleet/replicate"
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/server/config"
 )
 
@@ -89,7 +90,7 @@ func webhookSecret(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +99,6 @@ func webhookSecret(path string) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", path)
 	case othersRead(info):
 		return nil, fmt.Errorf("%s can be read by other users, who could sign as this server then; run: chmod 600 %s", path, path)
 	}

@@ -66,7 +66,8 @@ func OwnSettings(s config.Settings) error {
 		faults = append(faults, errors.New("TIPSTAFF_HTTP_TERMINAL_SESSIONS bounds nothing on a gateway, whose sessions are on its runners: set TIPSTAFF_ENGINE_TENANT_SESSIONS for those of a caller on all of them, and TIPSTAFF_RUNNER_TENANT_SESSIONS on each"))
 	}
 	if !s.Engine.On() && s.Engine.Copies() { // of a fleet's member they are looked at with its role
-		faults = append(faults, s.Engine.CheckFiles())
+		_, unnamed := nameOfCopies(s.Engine, asRunner, os.Hostname)
+		faults = append(faults, s.Engine.CheckFiles(), unnamed)
 	}
 	return errors.Join(faults...)
 }

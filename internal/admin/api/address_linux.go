@@ -1,9 +1,10 @@
 package api
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
+
+	"tipstaff/internal/plainfile"
 )
 
 // maxAddress is less than the 107 bytes that fit into a socket address,
@@ -16,7 +17,7 @@ func addressOf(dir, name string) (address string, release func(), err error) {
 	if path := filepath.Join(dir, name); len(path) <= maxAddress {
 		return path, func() {}, nil
 	}
-	f, err := os.Open(dir)
+	f, err := plainfile.OpenDir(dir)
 	if err != nil {
 		return "", nil, err
 	}

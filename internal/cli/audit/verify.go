@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -45,8 +46,8 @@ and then a checkpoint ("tipstaff audit checkpoint") on another machine: with
 recorded before.
 
 The exit code is 0 when all is well, 6 when a trail was tampered with (the first
-bad record is named), and 7 when something is missing at its end that a crash can
-have taken.`,
+bad record is named), 7 when something is missing at its end that a crash can
+have taken, and 1 when there is no trail.`,
 		Example: `  tipstaff audit verify
   tipstaff audit verify --pub tipstaff-audit+1a2b3c4d+AbCd… --since-checkpoint kept.txt
   tipstaff audit verify --proof proof.json --pub audit.pub
@@ -79,8 +80,10 @@ func (v verification) run(cmd *cobra.Command, args []string) error {
 	}
 	report, err := from.Files.Verify(path, options)
 	if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
-		tty.Say(cmd.ErrOrStderr(), "There is no trail yet: %s does not exist.", path)
-		return nil
+		return v.nothing(fmt.Sprintf("there is no trail yet: %s does not exist", path))
+	}
+	if err == nil && len(report.Trails) == 0 {
+		return v.nothing(fmt.Sprintf("there is no trail in %s", from.Called(path)))
 	}
 	if err != nil {
 		return exit.Errorf(exit.Failure, "%w", err)
@@ -96,11 +99,17 @@ func (v verification) run(cmd *cobra.Command, args []string) error {
 		for _, t := range report.Trails {
 			tty.Say(cmd.OutOrStdout(), "%s", trails.ReportLine(t))
 		}
-		if len(report.Trails) == 0 {
-			tty.Say(cmd.ErrOrStderr(), "There is no trail in %s.", from.Called(path))
-		}
 	}
 	return verdictCode(report.Status())
+}
+
+// nothing is the verdict where there is no trail. Nothing was verified, so that is no
+// success; and where a checkpoint was kept there was one.
+func (v verification) nothing(found string) error {
+	if v.since != "" {
+		return exit.Errorf(exit.Tampered, "%s, and the checkpoints that you kept are of trails that were", found)
+	}
+	return exit.Errorf(exit.Failure, "%s, so nothing was verified", found)
 }
 
 func (v verification) options() (o audit.VerifyOptions, err error) {

@@ -27,6 +27,17 @@ func familyOf(text string) (tipstaff.Family, error) {
 // effectExits are the exit codes of explain, by decision.
 var effectExits = map[policy.Effect]int{policy.Allow: exit.OK, policy.Ask: exit.Approval, policy.Deny: exit.Denied}
 
+// verdict is the exit code of explain.
+func verdict(effect policy.Effect, later bool) error {
+	switch code := effectExits[effect]; {
+	case code != exit.OK:
+		return &exit.Error{Code: code}
+	case later:
+		return &exit.Error{Code: exit.Later}
+	}
+	return nil
+}
+
 const explainLong = `Say what a server with these settings, started in this directory, would decide on
 a command: the rule that decides with its file and line, what else speaks for or
 against it, the nearest form that is allowed; and what the command would be given:
@@ -39,7 +50,8 @@ With --shell, say it of a script for execute_shell: of each command that stands 
 and what can be known only when it runs.
 
 The exit code is 0 when the command is allowed, 4 when it is denied, 5 when it
-needs a person's approval.`
+needs a person's approval, and 8 when a script may begin, but what becomes of one
+of its commands is known only when it runs.`
 
 func newPolicyExplain() *cobra.Command {
 	var o struct {
@@ -74,7 +86,7 @@ func newPolicyExplain() *cobra.Command {
 				Dir: o.dir, DirGiven: cmd.Flags().Changed("cwd"),
 			}
 			out, s := cmd.OutOrStdout(), tty.ScreenOf(cmd.OutOrStdout(), o.noColor)
-			var effect policy.Effect
+			effect, later := policy.Deny, false
 			if o.script == "" {
 				var d *explain.Decision
 				d, effect = ev.Explainer().Decide(req)
@@ -83,10 +95,11 @@ func newPolicyExplain() *cobra.Command {
 				req.Argv, req.Script = nil, o.script
 				var d *explain.Script
 				d, effect = ev.Explainer().Script(req)
+				later = d.Later
 				err = printExplained(out, s, o.asJSON, d, printScript)
 			}
-			if code := effectExits[effect]; err == nil && code != exit.OK {
-				return &exit.Error{Code: code}
+			if err == nil {
+				err = verdict(effect, later)
 			}
 			return err
 		},

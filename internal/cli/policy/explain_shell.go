@@ -32,6 +32,9 @@ func printScript(w io.Writer, s tty.Screen, e *explain.Script) {
 		printScriptCommand(w, s, &e.Commands[i])
 	}
 	printWrites(w, "opens", e.Writes)
+	if e.Later {
+		tty.Say(w, "! What becomes of a command here is known only when it runs, so this is no promise (exit code 8).")
+	}
 	for _, note := range e.Notes {
 		tty.Say(w, "! %s", note)
 	}

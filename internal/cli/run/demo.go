@@ -18,6 +18,7 @@ import (
 	"tipstaff/internal/cli/trails"
 	"tipstaff/internal/exit"
 	"tipstaff/internal/front/mcpserver"
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/server"
 	"tipstaff/internal/server/config"
@@ -162,7 +163,7 @@ func (d *demonstration) script(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sorted, err := os.ReadFile(filepath.Join(d.workspace(), "sorted.txt"))
+	sorted, err := plainfile.Read(filepath.Join(d.workspace(), "sorted.txt"), 1<<20)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func runOne(ctx context.Context, o flags.Config, req tipstaff.Request, stdout, s
 	case r.Cause == tipstaff.TimedOut:
 		return exit.Errorf(r.ExitCode, "timed out after %v; the command and everything it started was ended", r.Limit)
 	case r.ExitCode != 0:
-		return &exit.Error{Code: r.ExitCode}
+		return &exit.Error{Code: r.ExitCode, Foreign: true}
 	}
 	return nil
 }

@@ -24,12 +24,13 @@ the settings of this environment, and why not better. The workspace is that of a
 server started in this directory. With --paths, list every path that the profile
 opens, hides or pins, and why. With --reap, end what servers with this state
 directory have left running when they were killed; a starting server does the
-same. Exit code 3 if the settings ask for more than the machine gives, or if no server
-starts with them.
+same; without it nothing is changed. Exit code 3 if the settings ask for more than the
+machine gives, or if no server starts with them.
 
 With --client, say instead what is wrong with tipstaff in a client: the entry is gone or
 switched off, its program has moved or is another, it does not start as the client starts
-it, or does not find the programs of the policy on the PATH that the client gives.`,
+it, or does not find the programs of the policy on the PATH that the client gives. The
+server that is started for this keeps its record elsewhere, and leaves nothing.`,
 		Example: `  tipstaff doctor
   TIPSTAFF_SANDBOX_PROFILE=read-only tipstaff doctor --paths
   tipstaff doctor --reap

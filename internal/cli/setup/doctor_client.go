@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tipstaff/internal/audit/sink"
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/exit"
 	"tipstaff/internal/inspect/clients"
@@ -103,7 +105,7 @@ func examineEntry(ctx context.Context, c clients.Client, st clients.State) (foun
 			found = append(found, f)
 		}
 	}
-	tools, err := startAsClient(ctx, st.Entry)
+	tools, err := startForReport(ctx, st.Entry)
 	if err != nil {
 		f := finding(doctor.Fault, "%s: it does not start as the client starts it", c.Title)
 		f.Notes = strings.Split(cmdline.EscapeLines(err.Error()), "\n")
@@ -111,6 +113,29 @@ func examineEntry(ctx context.Context, c clients.Client, st clients.State) (foun
 	}
 	found = append(found, finding(doctor.Good, "%s: it starts as the client starts it, and offers %s", c.Title, strings.Join(tools, ", ")))
 	return append(found, examinePrograms(ctx, c, st.Entry)...)
+}
+
+// startForReport starts a server as the client does, but for what it would leave: its
+// trail is elsewhere, and what it makes for commands is removed. Whether it could have
+// its trail where the entry says is looked at before.
+func startForReport(ctx context.Context, e clients.Entry) (tools []string, err error) {
+	settings, wrong := config.FromEnvironment(clientEnvironment(e))
+	if wrong == nil {
+		record := doctor.ExamineRecord(ctx, doctor.RecordOptions{Dir: settings.AuditDir(), Durability: settings.AuditDurability, Sinks: func() ([]sink.Sink, error) { return nil, nil }})
+		if wrong = server.StartableAnywhere(settings); record.Error != "" {
+			wrong = errors.Join(wrong, errors.New(record.Error))
+		}
+		defer server.LeaveNothing(server.Makes(settings)...)()
+	}
+	dir, err := os.MkdirTemp("", "tipstaff-doctor-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if tools, err = startAsClient(ctx, e, dir, "TIPSTAFF_STATE_DIR="+dir); err == nil && len(e.Args) == 1 { // it runs on this machine
+		err = wrong
+	}
+	return tools, err
 }
 
 // examinePrograms says which programs of the policy the server would not find on

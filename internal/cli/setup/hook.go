@@ -79,7 +79,7 @@ func hookCall(ctx context.Context, client string, call hookFlagsOfCall, in io.Re
 	defer cancel()
 	asked, err := hook.Read(in)
 	if err != nil {
-		return &exit.Error{Code: exitBlocked, Err: err}
+		return &exit.Error{Code: exitBlocked, Err: err, Foreign: true}
 	}
 	var h *server.Hook
 	settings, err := hookSettings(call.env)
@@ -109,7 +109,7 @@ func hookCall(ctx context.Context, client string, call hookFlagsOfCall, in io.Re
 		h.Close()
 	}
 	if err := answer.Write(out); err != nil {
-		return &exit.Error{Code: exitBlocked, Err: err}
+		return &exit.Error{Code: exitBlocked, Err: err, Foreign: true}
 	}
 	return nil
 }

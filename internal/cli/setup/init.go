@@ -17,6 +17,7 @@ import (
 	"tipstaff/internal/inspect/clients"
 	"tipstaff/internal/inspect/suggest"
 	"tipstaff/internal/paths"
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/policy/load"
 	"tipstaff/internal/server"
 	"tipstaff/internal/tty"
@@ -135,6 +136,9 @@ func realHome() string {
 	return home
 }
 
+// maxProposed is larger than any file that init proposes, or a person makes of one.
+const maxProposed = 1 << 20
+
 // initFile is a file that init proposes.
 type initFile struct{ path, text string }
 
@@ -158,7 +162,7 @@ type initPlan struct {
 }
 
 func planInit(ctx context.Context, dir string, o initFlags) (*initPlan, error) {
-	p := &initPlan{dir: dir, project: suggest.Look(os.DirFS(dir))}
+	p := &initPlan{dir: dir, project: suggest.Look(plainfile.FS(dir))}
 	config, err := userConfigDir()
 	if err != nil {
 		return nil, err
@@ -227,7 +231,7 @@ func (p *initPlan) show(w io.Writer) (missing []initFile, err error) {
 			missing = append(missing, f)
 			continue
 		}
-		old, err := os.ReadFile(f.path)
+		old, err := plainfile.Read(f.path, maxProposed)
 		if err != nil {
 			return nil, exit.Errorf(exit.Failure, "%s is there and cannot be read: %w; nothing was written. Mend it or move it out of the way, and try again", f.path, err)
 		}

@@ -253,7 +253,7 @@ func startedWell(ctx context.Context, w io.Writer, e clients.Entry, done []clien
 		tty.Say(w, "  Nothing was started: the clients go to %s, where tipstaff serve --http has to run.", e.URL)
 		return nil
 	}
-	tools, err := startAsClient(ctx, e)
+	tools, err := startAsClient(ctx, e, "")
 	if err != nil {
 		return exit.Errorf(exit.Failure, "the entry is written, but tipstaff does not start as %s will start it: %w", titles(done), err)
 	}

@@ -28,6 +28,10 @@ func thisSystem() clients.System {
 	if here, err := server.WorkingDirectory(); err == nil {
 		s.Project = projectOf(here)
 	}
+	// Other faults of the settings do not matter here.
+	if settings, _ := config.FromEnvironment(os.Environ()); filepath.IsAbs(settings.StateDir) {
+		s.Journal = filepath.Join(settings.StateDir, "clients")
+	}
 	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
 		s.Home = home
 	}
@@ -86,8 +90,23 @@ func hereIn(s clients.System) (list []clients.Client) {
 // holders are the clients in whose files tipstaff is, or may be.
 func holders(s clients.System, scope clients.Scope) (list []clients.Client) {
 	for _, c := range clients.All() {
-		if st := s.Look(c, scope); st.Installed || st.Ask != "" || st.Exists && st.Fault != "" {
+		if len(heldBy(s, c, scope)) > 0 {
 			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// heldBy are the files of a client in which tipstaff is, or may be: that of its servers,
+// and that of its hooks.
+func heldBy(s clients.System, c clients.Client, scope clients.Scope) (list []clients.Client) {
+	both := []clients.Client{c}
+	if hook, ok := clients.FindHook(c.Name); ok {
+		both = append(both, hook)
+	}
+	for _, one := range both {
+		if st := s.Look(one, scope); st.Installed || st.Ask != "" || st.Exists && st.Fault != "" {
+			list = append(list, one)
 		}
 	}
 	return list

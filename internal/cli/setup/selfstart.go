@@ -16,6 +16,7 @@ import (
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/front/mcpserver"
 	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/proc"
 )
 
@@ -27,7 +28,10 @@ const startTime = 30 * time.Second
 // tools, and ends it. It is the one program beside commands, and git for
 // passwords, that tipstaff starts: itself, by the path that it has just written.
 // The engine has no state directory, so it ends nothing of other servers.
-func startAsClient(ctx context.Context, e clients.Entry) (tools []string, err error) {
+//
+// The variables of over count more than the entry's, and a server of a report starts in
+// dir; "": where clients start it.
+func startAsClient(ctx context.Context, e clients.Entry, dir string, over ...string) (tools []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	engine, err := proc.NewEngine(proc.Options{})
@@ -35,7 +39,7 @@ func startAsClient(ctx context.Context, e clients.Entry) (tools []string, err er
 		return nil, fmt.Errorf("cannot start programs on this machine: %w", err)
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	s, err := start(engine, e)
+	s, err := start(engine, e, dir, over)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +65,12 @@ type startedServer struct {
 	stderr  *os.File
 }
 
-func start(engine *proc.Engine, e clients.Entry) (*startedServer, error) {
-	env := clientEnvironment(e)
-	dir, err := os.Open(startDirectory(env))
+func start(engine *proc.Engine, e clients.Entry, in string, over []string) (*startedServer, error) {
+	env := flags.LastWins(append(clientEnvironment(e), over...))
+	if in == "" {
+		in = startDirectory(env)
+	}
+	dir, err := plainfile.OpenDir(in)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the directory to start in: %w", err)
 	}
@@ -79,10 +86,10 @@ func start(engine *proc.Engine, e clients.Entry) (*startedServer, error) {
 		}
 		return ours, his
 	}
-	in, stdin := pipe(false)
+	input, stdin := pipe(false)
 	out, stdout := pipe(true)
 	stderr, stderrHis := pipe(true)
-	s.in, s.out, s.stderr = in, out, stderr
+	s.in, s.out, s.stderr = input, out, stderr
 	if err == nil {
 		s.p, err = engine.Start(proc.Launch{
 			Path: e.Command, Argv: append([]string{e.Command}, e.Args...), Env: env,

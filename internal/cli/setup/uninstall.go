@@ -1,6 +1,8 @@
 package setup
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/command/cmdline"
@@ -14,9 +16,11 @@ func newUninstall() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall --client NAME",
 		Short: "Take tipstaff out of clients again",
-		Long: `Take tipstaff out of the file in which a client keeps its MCP servers. A file that has
-not changed since the installation becomes what it was before, byte for byte; one that
-has keeps all changes but the entry, and a copy of it is kept. Where tipstaff does not
+		Long: `Take tipstaff out of the files of a client: of the one with its MCP servers, and of the
+one with the hooks for its own shell. A file that has not changed since the installation
+becomes what it was before, byte for byte; one that has keeps all changes but the entry,
+and a copy of it is kept. What a file was is noted at the installation, in the state
+directory; a file is removed only if it was not there before. Where tipstaff does not
 change a client's file, it says what to do. Policy and records stay.`,
 		Example: `  tipstaff uninstall --client cursor
   tipstaff uninstall --client all --yes`,
@@ -40,12 +44,14 @@ func uninstall(cmd *cobra.Command, o clientFlags) error {
 	scope := clients.Scope(o.scope)
 	var with []clients.Client
 	for _, c := range list {
-		st := s.Look(c, scope)
-		if st.Fault == "" && !st.Installed && st.Ask == "" {
-			tty.Say(cmd.OutOrStdout(), "✔ %s: tipstaff is not in it", c.Title)
-			continue
+		held := heldBy(s, c, scope)
+		if s.Path(c, scope) == "" { // why there is none is said
+			held = append(held, c)
 		}
-		with = append(with, c)
+		if len(held) == 0 {
+			tty.Say(cmd.OutOrStdout(), "✔ %s: tipstaff is not in it", c.Title)
+		}
+		with = append(with, held...)
 	}
 	changes, faults := s.Uninstall(with, clients.Options{Scope: scope, Follow: o.follow})
 	done, err := carryOut(cmd, o, changes, "taken out")
@@ -53,10 +59,11 @@ func uninstall(cmd *cobra.Command, o clientFlags) error {
 		return err
 	}
 	if !o.dryRun {
-		for _, c := range done {
+		for _, c := range add(nil, done...) {
 			tty.Say(cmd.OutOrStdout(), "  %s has it until it is started again.", c.Title)
 		}
 	}
+	sayElsewhere(cmd.OutOrStdout(), s, list, scope)
 	for _, err := range faults {
 		tty.Say(cmd.ErrOrStderr(), "✘ %s", cmdline.EscapeLines(err.Error()))
 	}
@@ -64,4 +71,17 @@ func uninstall(cmd *cobra.Command, o clientFlags) error {
 		return &exit.Error{Code: exit.Failure}
 	}
 	return nil
+}
+
+// sayElsewhere says where else tipstaff is in these clients: a person who takes it out
+// may think that it is gone.
+func sayElsewhere(w io.Writer, s clients.System, list []clients.Client, done clients.Scope) {
+	other := map[clients.Scope]clients.Scope{clients.User: clients.Project, clients.Project: clients.User}[done]
+	for _, c := range list {
+		for _, held := range heldBy(s, c, other) {
+			if st := s.Look(held, other); st.Installed {
+				tty.Say(w, "! %s: it is in %s, too: tipstaff uninstall --client %s --scope %s", c.Title, cmdline.Escape(st.Path), c.Name, other)
+			}
+		}
+	}
 }

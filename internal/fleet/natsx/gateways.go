@@ -2,10 +2,11 @@ package natsx
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/nats-io/nkeys"
+
+	"tipstaff/internal/plainfile"
 )
 
 // Gateways are the gateways whose statements a runner takes: their names by their
@@ -26,7 +27,7 @@ func ReadOperators(file string) (Operators, error) { return readPublic(file, "op
 
 // readPublic reads public keys with the names of their owners, who are all of one kind.
 func readPublic(file, kind string) (map[string]string, error) {
-	text, err := os.ReadFile(file)
+	text, err := plainfile.Read(file, maxKeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the keys of %ss: %w", kind, err)
 	}

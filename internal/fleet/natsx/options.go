@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"tipstaff/internal/plainfile"
 )
 
 // Options say where the engine is and who connects. Servers, Role and Name must
@@ -111,7 +112,7 @@ func (o Options) tls() (*tls.Config, error) {
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS13}
 	if o.CA != "" {
-		pem, err := os.ReadFile(o.CA)
+		pem, err := plainfile.Read(o.CA, maxKeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the authorities of the engine: %w", err)
 		}
@@ -121,16 +122,32 @@ func (o Options) tls() (*tls.Config, error) {
 		}
 	}
 	if o.Cert != "" {
-		if _, err := tls.LoadX509KeyPair(o.Cert, o.Key); err != nil {
+		if _, err := keyPair(o.Cert, o.Key); err != nil {
 			return nil, fmt.Errorf("cannot use the certificate for the engine: %w", err)
 		}
 		// Read again at each connection, so that a renewed one needs no restart.
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
-			return &pair, err
+			return keyPair(o.Cert, o.Key)
 		}
 	}
 	return c, nil
+}
+
+// maxKeyFile bounds files of keys and certificates.
+const maxKeyFile = 1 << 20
+
+// keyPair reads a certificate and its key.
+func keyPair(cert, key string) (*tls.Certificate, error) {
+	certificate, err := plainfile.Read(cert, maxKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	private, err := plainfile.Read(key, maxKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(certificate, private)
+	return &pair, err
 }
 
 // CheckFiles says which of the files cannot be used that these options name. It opens no
@@ -152,7 +169,7 @@ func CheckCredentials(file string) error {
 // credentials reads a file with a seed or a .creds text. The key is read again at
 // each connection.
 func credentials(file string) (nats.Option, error) {
-	text, err := os.ReadFile(file)
+	text, err := plainfile.Read(file, maxKeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the key for the engine: %w", err)
 	}
@@ -187,7 +204,7 @@ func credentials(file string) (nats.Option, error) {
 // ReadSeed reads an nkey from a file that holds its seed, alone or after comments
 // that begin with #.
 func ReadSeed(file string) (nkeys.KeyPair, error) {
-	text, err := os.ReadFile(file)
+	text, err := plainfile.Read(file, maxKeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read a key of the engine: %w", err)
 	}

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
+
+	"tipstaff/internal/plainfile"
 )
 
 // leastSecret is how many bytes a secret of a cluster has at least.
@@ -18,7 +19,7 @@ func (ServerConfig) RouteUser() string { return "servers" }
 // ReadClusterSecret reads a file of any bytes, the same for all servers, and returns
 // what is made of it for [ServerConfig.ClusterSecret]: letters and digits.
 func ReadClusterSecret(file string) (string, error) {
-	text, err := os.ReadFile(file)
+	text, err := plainfile.Read(file, maxKeyFile)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the secret of the cluster: %w", err)
 	}

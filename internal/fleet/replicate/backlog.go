@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
+	"tipstaff/internal/plainfile"
 )
 
 // Backlog is a trail of which something is not copied yet.
@@ -84,7 +85,7 @@ func left(trail string, at position) int64 {
 // Uncopied returns the first segment of a trail of which a copy is due that is not
 // there yet; "": none is. A trail that was begun without an engine is not copied.
 func Uncopied(trail string) (segment string) {
-	f, err := os.Open(filepath.Join(trail, StateFile))
+	f, err := plainfile.Open(filepath.Join(trail, StateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"tipstaff/internal/plainfile"
 )
 
 // maxFile bounds what is read from the operator's files.
@@ -21,7 +23,10 @@ func readOwn(path string) ([]byte, error) { return readFile(path, ours) }
 // readFile checks the open file, not the path, which may lead to another file a
 // moment later.
 func readFile(path string, check func(os.FileInfo) error) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
+	if errors.Is(err, plainfile.ErrIrregular) {
+		err = fmt.Errorf("%s is no file", path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -29,9 +34,6 @@ func readFile(path string, check func(os.FileInfo) error) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", path)
 	}
 	if err := check(info); err != nil {
 		return nil, fmt.Errorf("%s %w; run: chmod 600 %s", path, err, path)

@@ -1,8 +1,7 @@
 package clients
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"tipstaff/internal/atomicfile"
+	"tipstaff/internal/plainfile"
 )
 
 // maxFile bounds a client's file. Claude Code keeps much else in its own.
@@ -63,7 +63,7 @@ func read(path string, follow bool) (file, error) {
 	if err := f.mayChange(); err != nil {
 		return f, err
 	}
-	data, err := os.ReadFile(f.path)
+	data, err := plainfile.Read(f.path, maxFile)
 	if err != nil {
 		return f, refuse("Make it readable for you, or paste the entry there yourself.", "%s cannot be read: %v", f.path, err)
 	}
@@ -100,8 +100,16 @@ func (f file) same() bool {
 	if err != nil || !os.SameFile(info, f.info) {
 		return false
 	}
-	now, err := os.ReadFile(f.path)
+	now, err := plainfile.Read(f.path, maxFile)
 	return err == nil && string(now) == f.text
+}
+
+// check refuses to go on with a file that somebody has changed since it was read.
+func (f file) check() error {
+	if f.same() {
+		return nil
+	}
+	return refuse("Close the client and try again.", "%s was changed by another program meanwhile", f.path)
 }
 
 // write replaces the file by a text, all at once, with the old one's mode, owner
@@ -115,12 +123,7 @@ func (f file) write(text string) error {
 	if f.info != nil {
 		mode = f.info.Mode().Perm()
 	}
-	o := atomicfile.Options{Mode: mode, Check: func() error {
-		if f.same() {
-			return nil
-		}
-		return refuse("Close the client and try again.", "%s was changed by another program meanwhile", f.path)
-	}}
+	o := atomicfile.Options{Mode: mode, Check: f.check}
 	if f.info != nil {
 		o.Own = f.giveOwner
 	}
@@ -147,23 +150,17 @@ func (f file) explain(err error) error {
 	}
 }
 
-// A backup is what a file was before a change, beside it: its name says when,
-// and begins with the hash of what the change made of it. So a file that has not
-// changed since is given back byte for byte.
+// backupWord stands in the names of copies: what a file was before a change lies beside
+// it. The journal says what each copy is of.
 const backupWord = ".before-tipstaff-"
 
-func hashOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:12]
-}
-
-// backUp keeps the file's present text beside it, before it becomes after.
-func (f file) backUp(after string, now time.Time) (path string, err error) {
-	path = f.path + backupWord + now.UTC().Format("2006-01-02T150405Z") + "-" + hashOf(after)
-	b, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		if kept, err := os.ReadFile(path); err == nil && string(kept) == f.text {
-			return path, nil
+// backUp keeps the file's present text beside it, under a name that no other copy has.
+func (f file) backUp(now time.Time) (path string, err error) {
+	var b *os.File
+	for range 10 {
+		path = f.path + backupWord + now.UTC().Format("2006-01-02T150405Z") + "-" + rand.Text()[:8]
+		if b, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); !errors.Is(err, fs.ErrExist) {
+			break
 		}
 	}
 	if err != nil {
@@ -175,24 +172,4 @@ func (f file) backUp(after string, now time.Time) (path string, err error) {
 		return "", refuse("See that there is room, then try again.", "no copy of %s can be kept: %v", f.path, err)
 	}
 	return path, nil
-}
-
-// backupOf finds the copy of what a file was before it became text; "" if there
-// is none.
-func backupOf(path, text string) (backup, before string) {
-	names, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		return "", ""
-	}
-	prefix, suffix := filepath.Base(path)+backupWord, "-"+hashOf(text)
-	for i := len(names) - 1; i >= 0; i-- { // the newest first
-		name := names[i].Name()
-		if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) {
-			full := filepath.Join(filepath.Dir(path), name)
-			if data, err := os.ReadFile(full); err == nil && names[i].Type().IsRegular() {
-				return full, string(data)
-			}
-		}
-	}
-	return "", ""
 }

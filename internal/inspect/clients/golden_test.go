@@ -182,7 +182,7 @@ func TestWithoutTheCopyTheEntryAloneGoes(t *testing.T) {
 func home(t *testing.T) System {
 	t.Helper()
 	dir := t.TempDir()
-	return System{GOOS: "linux", Home: filepath.Join(dir, "home"), Getenv: func(string) string { return "" }, Project: filepath.Join(dir, "project")}
+	return System{GOOS: "linux", Home: filepath.Join(dir, "home"), Getenv: func(string) string { return "" }, Project: filepath.Join(dir, "project"), Journal: filepath.Join(dir, "journal")}
 }
 
 func must(t *testing.T, err error) {

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"tipstaff/internal/plainfile"
 )
 
 // Change is what becomes of one file, before anything is done.
@@ -22,7 +23,9 @@ type Change struct {
 
 	file    file
 	after   string
-	backups []string // copies that are not needed any more once this is done
+	journal journal
+	undoes  bool   // it takes tipstaff out
+	copies  []step // whose copies say nothing any more once this is done
 }
 
 // Nothing reports whether the file already is as it should be.
@@ -70,52 +73,43 @@ func (s System) Uninstall(list []Client, o Options) ([]Change, []error) {
 		}
 		entry, err := f.entry(ch.file.text)
 		if err == nil && entry != nil {
+			ch.undoes = true
 			err = c.giveBack(f, ch)
 		}
 		return c.refused(ch.Path, err, "Mend it, or take the entry out yourself.")
 	})
 }
 
-// giveBack finds what the file was: a copy that an installation has kept, as
-// long as nothing has changed since, or else the text without the entry.
+// giveBack finds what the file was: what the journal proves, as long as nobody has
+// changed the file since, or else the text without the entry. Only a file of which the
+// journal says that it was not there goes.
 func (c Client) giveBack(f editor, ch *Change) error {
-	first := ch.file.text // what the first of the installations in a row made
-	var chain []string
-	for {
-		backup, before := backupOf(ch.file.path, first)
-		if backup == "" || slices.Contains(chain, backup) {
-			break
-		}
-		chain = append(chain, backup)
-		if entry, err := f.entry(before); err != nil || entry == nil {
-			ch.Restores, ch.after, ch.backups = backup, before, chain
-			return nil //nolint:nilerr // what was there before need not be readable
-		}
-		first = before
-	}
-	after, err := removeEntry(f, first)
+	steps, err := ch.journal.read(ch.file.path)
 	if err != nil {
 		return err
 	}
-	ch.after = after
-	if f.blank(after) && backups(ch.file.path) == len(chain) {
-		ch.Remove, ch.after, ch.backups = true, "", chain
-	}
-	return nil
-}
-
-// backups counts the copies beside a file.
-func backups(path string) (n int) {
-	names, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		return -1
-	}
-	for _, name := range names {
-		if strings.HasPrefix(name.Name(), filepath.Base(path)+backupWord) {
-			n++
+	text := ch.file.text // the oldest that is known, before tipstaff came
+	for _, s := range back(steps, ch.file.text) {
+		if s.Copy != "" {
+			ch.copies = append(ch.copies, s)
 		}
+		if !s.Existed {
+			ch.Remove, ch.after = true, ""
+			return nil
+		}
+		before, ok := s.text()
+		if !ok {
+			continue
+		}
+		if entry, err := f.entry(before); err != nil || entry == nil {
+			ch.Restores, ch.after = s.Copy, before
+			return nil //nolint:nilerr // what was there before need not be readable
+		}
+		text = before
 	}
-	return n
+	ch.copies = nil // they differ from what the file becomes
+	ch.after, err = removeEntry(f, text)
+	return err
 }
 
 func (s System) plan(list []Client, o Options, change func(Client, *Change) error) ([]Change, []error) {
@@ -134,7 +128,7 @@ func (s System) plan(list []Client, o Options, change func(Client, *Change) erro
 				errs = append(errs, fmt.Errorf("%s: %w", c.Name, err))
 				continue
 			}
-			changes = append(changes, Change{Path: path, file: f, New: f.info == nil, after: f.text})
+			changes = append(changes, Change{Path: path, file: f, New: f.info == nil, after: f.text, journal: journal(s.Journal)})
 			i = len(changes) - 1
 		}
 		ch := changes[i]
@@ -177,47 +171,64 @@ func (c Client) refused(path string, err error, do string) error {
 	return refuse(do, "%s is left alone: %v", path, err)
 }
 
-// Do carries the change out. It returns the copy that it has kept of the file
-// before, "" for none.
+// Do carries the change out, and notes it. It returns the copy that it has kept of the
+// file before, "" for none.
 func (c Change) Do(now time.Time) (backup string, err error) {
 	if c.Nothing() {
 		return "", nil
 	}
-	if c.Remove {
-		return "", c.remove()
+	release, err := c.journal.lock()
+	if err != nil {
+		return "", err
 	}
-	if c.file.info != nil && c.Restores == "" {
-		if backup, err = c.file.backUp(c.after, now); err != nil {
+	defer release()
+	if err := c.file.check(); err != nil {
+		return "", err
+	}
+	if c.file.info != nil && c.Restores == "" && !c.Remove {
+		if backup, err = c.file.backUp(now); err != nil {
 			return "", err
 		}
 	}
-	if err := c.file.write(c.after); err != nil {
-		if backup != "" {
+	if err := c.put(); err != nil {
+		if backup != "" && c.file.same() { // else the copy is the last of what it was
 			_ = os.Remove(backup)
 		}
 		return "", err
 	}
-	c.dropBackups()
+	if err := c.note(backup, now); err != nil {
+		return backup, fmt.Errorf("%s is changed, but that cannot be noted, so uninstall cannot give back every byte: %w", c.Path, err)
+	}
 	return backup, nil
 }
 
-func (c Change) remove() error {
-	if !c.file.same() {
-		return refuse("Close the client and try again.", "%s was changed by another program meanwhile", c.Path)
+// put puts the new text in the place of the old one, or removes the file.
+func (c Change) put() error {
+	if !c.Remove {
+		return c.file.write(c.after)
 	}
 	if err := os.Remove(c.file.path); err != nil {
 		return refuse("Remove it yourself.", "%s cannot be removed: %v", c.Path, err)
 	}
-	c.dropBackups()
 	return nil
 }
 
-// dropBackups removes copies that say nothing any more: the file is the oldest
-// of them again, or gone as it was before, and the others are of installations.
-func (c Change) dropBackups() {
-	for _, old := range c.backups {
-		_ = os.Remove(old)
+// note writes into the journal what was done. When tipstaff is taken out, it removes the
+// copies of what the file is again, and of what only installations have made.
+func (c Change) note(backup string, now time.Time) error {
+	if !c.undoes {
+		s := step{Time: now.UTC(), Existed: c.file.info != nil, After: hashOf(c.after), Copy: backup}
+		if s.Existed {
+			s.Before = hashOf(c.file.text)
+		}
+		return c.journal.add(c.file.path, s)
 	}
+	for _, s := range c.copies {
+		if _, ok := s.text(); ok {
+			_ = os.Remove(s.Copy)
+		}
+	}
+	return c.journal.forget(c.file.path)
 }
 
 // Snippet is the entry as a person would paste it.
@@ -258,7 +269,7 @@ func (s System) Look(c Client, scope Scope) State {
 		st.Fault = s.noPath(c, scope).Error()
 		return st
 	}
-	data, err := os.ReadFile(st.Path)
+	data, err := plainfile.Read(st.Path, maxFile)
 	if err != nil {
 		if there(st.Path) {
 			st.Exists, st.Fault = true, err.Error()

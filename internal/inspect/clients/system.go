@@ -14,6 +14,9 @@ type System struct {
 	Getenv func(string) string
 	// Project is the absolute path of the project.
 	Project string
+	// Journal is the directory in which changes are noted, and from which they are
+	// undone; "": nothing can be changed.
+	Journal string
 	// Programs are the directories in which a client's program is looked for.
 	Programs []string
 }

@@ -35,7 +35,7 @@ func (d *Diagnosis) Engine(m proc.Means, ended int) {
 // would run no command. Errors that concern callers over HTTP do not count:
 // without HTTP such a server works.
 func (d *Diagnosis) Refuses() bool {
-	return d.Error != "" || d.Record.Error != "" || d.Policy.Error != "" || d.Decider != nil && d.Decider.Error != "" || d.Fleet != nil && d.Fleet.Error != ""
+	return d.Error != "" || d.Record.Error != "" || d.Policy.Error != "" || d.Policy.allUnmet() || d.Decider != nil && d.Decider.Error != "" || d.Fleet != nil && d.Fleet.Error != ""
 }
 
 // Detail says what the findings cover in addition.

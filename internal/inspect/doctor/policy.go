@@ -26,6 +26,9 @@ type Policy struct {
 	Roots    []string     `json:"roots,omitempty"`
 	// RootsError says why calls that name a directory cannot be judged.
 	RootsError string `json:"roots_error,omitempty"`
+	// Unmet are the programs whose commands are refused, because this machine cannot
+	// confine them as the policy wants it.
+	Unmet []Unmet `json:"unmet,omitempty"`
 	// Shell is whether execute_shell runs scripts: off, read or write. ShellFrom is
 	// what says so, "" if nothing does.
 	Shell     string `json:"shell"`
@@ -35,6 +38,21 @@ type Policy struct {
 	Servers []Server `json:"servers,omitempty"`
 	// Error says why a server would not start with this file.
 	Error string `json:"error,omitempty"`
+}
+
+// Unmet are programs that the policy allows and this machine cannot confine.
+type Unmet struct {
+	Programs []string `json:"programs"`
+	Why      string   `json:"why"`
+}
+
+// allUnmet reports whether no program of the policy would run.
+func (p *Policy) allUnmet() bool {
+	n := 0
+	for _, u := range p.Unmet {
+		n += len(u.Programs)
+	}
+	return n > 0 && n == p.Programs
 }
 
 // PolicyOptions say which policy to look at, and on which machine.
@@ -112,6 +130,13 @@ func (p *Policy) findings() []Finding {
 			note("calls are refused until it is there: mkdir -p, or take it out of ALLOWED_CWD_ROOTS or the policy"))
 	case len(p.Roots) > 0:
 		all = append(all, good("roots: %s", listed(p.Roots)))
+	}
+	for _, u := range p.Unmet {
+		f := doubt("policy: of what it allows, these are refused: %s: %s", listed(u.Programs), indented(u.Why))
+		if p.allUnmet() {
+			f = fault("policy: nothing that it allows would run: %s", indented(u.Why))
+		}
+		all = append(all, f.note("a list of hosts, a tier or a limit is never weakened: mend what stands under sandbox above, or change sandbox, network and limits in the policy"))
 	}
 	for i := range p.Servers {
 		all = append(all, p.Servers[i].finding(p))

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"tipstaff"
@@ -23,7 +24,10 @@ type Script struct {
 	Family   string    `json:"family"`
 	Who      Caller    `json:"who"`
 	Policy   Policy    `json:"policy"`
-	Notes    []string  `json:"notes,omitempty"`
+	// Later says that the script may begin, and that what becomes of one of its commands
+	// is known only when it runs.
+	Later bool     `json:"known_when_it_runs,omitempty"`
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Command is one command of a script.
@@ -70,7 +74,9 @@ func (x *Explainer) Script(req tipstaff.Request) (*Script, policy.Effect) {
 	}
 	for i := range s.Commands {
 		e.Commands = append(e.Commands, x.command(&s.Commands[i]))
+		e.Later = e.Later || later(&s.Commands[i])
 	}
+	e.Later = effect == policy.Allow && (e.Later || slices.ContainsFunc(s.Writes, func(w scan.Write) bool { return !w.Path.Known }))
 	if f := x.File; f.Policy != nil {
 		e.Policy.File, e.Policy.SHA256 = f.Path, f.Digest
 	}
@@ -79,6 +85,20 @@ func (x *Explainer) Script(req tipstaff.Request) (*Script, policy.Effect) {
 		e.Notes = append(e.Notes, "A decider is asked as well about each command when it runs, and it can only narrow.")
 	}
 	return e, effect
+}
+
+// later reports whether it is known only when a command runs what becomes of it. One that
+// is allowed wherever and whether it runs is known.
+func later(c *policy.SurveyedCommand) bool {
+	switch {
+	case slices.ContainsFunc(c.Writes, func(w scan.Write) bool { return !w.Path.Known }):
+		return true
+	case c.Decision == nil:
+		return c.Unknown != ""
+	case c.Decision.Effect != policy.Allow: // if it were certain to run, the script could not begin
+		return true
+	}
+	return c.Moved || c.Sets
 }
 
 func (x *Explainer) command(c *policy.SurveyedCommand) Command {

@@ -1,7 +1,6 @@
 package suggest
 
 import (
-	"io"
 	"io/fs"
 	"net/url"
 	"strings"
@@ -11,12 +10,7 @@ import (
 // does not pass the list of hosts, and a work tree whose .git is a file has its
 // remotes elsewhere.
 func remotes(top fs.FS) (hosts []string) {
-	f, err := top.Open(".git/config")
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	text, err := fs.ReadFile(top, ".git/config")
 	if err != nil {
 		return nil
 	}

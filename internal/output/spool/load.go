@@ -2,8 +2,9 @@ package spool
 
 import (
 	"fmt"
-	"os"
 	"sort"
+
+	"tipstaff/internal/plainfile"
 )
 
 // load returns what is kept between two offsets.
@@ -30,7 +31,7 @@ func (o *Output) load(from, to int64) (w window, err error) {
 			continue
 		}
 		if file == nil {
-			if file, err = os.Open(o.path); err != nil {
+			if file, err = plainfile.Open(o.path); err != nil {
 				return w, fmt.Errorf("%w: %w", ErrGone, err)
 			}
 		}

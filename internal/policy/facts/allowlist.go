@@ -3,13 +3,13 @@ package facts
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"sync"
 	"time"
 
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/policy"
 )
 
@@ -84,9 +84,6 @@ func (f *allowlistFile) load() policy.Allowlist {
 	if err != nil {
 		return f.broken(err)
 	}
-	if !info.Mode().IsRegular() {
-		return f.broken(errNotRegular)
-	}
 	now := stamp{size: info.Size(), modified: info.ModTime(), file: info}
 	sure := time.Since(now.modified) > settled
 	data, err := read(f.path)
@@ -100,8 +97,6 @@ func (f *allowlistFile) load() policy.Allowlist {
 	}
 	return f.list
 }
-
-var errNotRegular = errors.New("not a regular file")
 
 func (f *allowlistFile) broken(err error) policy.Allowlist {
 	fault := reason(err)
@@ -125,17 +120,9 @@ func reason(err error) string {
 // read returns the content of a file, and an error for one that is larger than
 // maxAllowlist: half a list must not count as a whole one.
 func read(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	data, err := plainfile.Read(path, maxAllowlist)
+	if errors.Is(err, plainfile.ErrTooLarge) {
+		err = fmt.Errorf("larger than %d bytes", maxAllowlist)
 	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxAllowlist+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxAllowlist {
-		return nil, fmt.Errorf("larger than %d bytes", maxAllowlist)
-	}
-	return data, nil
+	return data, err
 }

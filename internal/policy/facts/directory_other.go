@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/policy"
 )
 
@@ -15,7 +16,7 @@ import (
 // both, because a directory that was exchanged in between would be entered
 // under its new name.
 func (h *Host) Directory(path string) (policy.Directory, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.OpenDir(path)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, policy.ErrNotEnterable
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tipstaff/internal/paths"
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/policy"
 )
 
@@ -82,7 +83,7 @@ func (f *files) List(path string) ([]string, error) {
 
 // top lists the root directory, whose names are no secret.
 func (f *files) top() ([]string, error) {
-	dir, err := os.Open("/")
+	dir, err := plainfile.OpenDir("/")
 	if err != nil {
 		return nil, policy.ErrNotListed
 	}

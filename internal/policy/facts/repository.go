@@ -2,7 +2,6 @@ package facts
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"syscall"
 
 	"tipstaff/internal/command/gitpush"
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/policy"
 )
 
@@ -268,18 +268,9 @@ func readShort(path string) (string, error) { return readFile(path, maxShort) }
 
 // readFile reads a regular file of at most so many bytes.
 func readFile(path string, most int64) (string, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not keep it waiting
-	if err != nil {
-		return "", err
+	data, err := plainfile.Read(path, most)
+	if errors.Is(err, plainfile.ErrIrregular) || errors.Is(err, plainfile.ErrTooLarge) {
+		err = errUnexpected
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() || info.Size() > most {
-		return "", errUnexpected
-	}
-	data, err := io.ReadAll(io.LimitReader(file, most))
 	return string(data), err
 }

@@ -3,13 +3,13 @@ package facts
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/protected"
 )
 
@@ -37,7 +37,7 @@ func ReadTrusted(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(canonical, os.O_RDONLY|openPlain, 0)
+	file, err := plainfile.OpenItself(canonical)
 	if err != nil {
 		return nil, err
 	}
@@ -46,16 +46,14 @@ func ReadTrusted(path string) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errNotRegular
 	case !os.SameFile(info, judged):
 		return nil, errors.New("it was replaced while it was checked")
 	}
 	if why := writable(info, canonical); why != "" {
 		return nil, fmt.Errorf("it %s; chmod go-w %s", why, canonical)
 	}
-	data, err := io.ReadAll(io.LimitReader(file, maxTrusted+1))
-	if err == nil && len(data) > maxTrusted {
+	data, err := plainfile.ReadAll(file, maxTrusted)
+	if errors.Is(err, plainfile.ErrTooLarge) {
 		err = fmt.Errorf("it is larger than %d bytes", maxTrusted)
 	}
 	return data, err

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"tipstaff/internal/atomicfile"
 	"tipstaff/internal/flock"
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/strictjson"
 )
 
@@ -40,7 +40,7 @@ var ErrNotFrozen = errors.New("this is not frozen")
 
 // read reads the file. A file that is not there freezes nobody.
 func read(path string) ([]Entry, error) {
-	f, err := open(path)
+	f, err := plainfile.OpenItself(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -52,15 +52,10 @@ func read(path string) ([]Entry, error) {
 	switch {
 	case err != nil:
 		return nil, unreadable(err)
-	case !info.Mode().IsRegular():
-		return nil, unreadable(fmt.Errorf("%s is no regular file", path))
 	case info.Mode().Perm()&0o022 != 0:
 		return nil, unreadable(fmt.Errorf("%s can be written by other users: its mode is %v", path, info.Mode().Perm()))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	if err == nil && len(data) > maxBytes {
-		err = fmt.Errorf("%s is longer than %d bytes", path, maxBytes)
-	}
+	data, err := plainfile.ReadAll(f, maxBytes)
 	if err != nil {
 		return nil, unreadable(err)
 	}

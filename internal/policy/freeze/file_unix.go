@@ -8,12 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-)
 
-// open opens the file itself, not what a link in its place leads to.
-func open(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-}
+	"tipstaff/internal/plainfile"
+)
 
 // makeDirectory makes the directory of the control sockets as a server does.
 func makeDirectory(dir string) error {
@@ -23,7 +20,7 @@ func makeDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	d, err := os.Open(dir)
+	d, err := plainfile.OpenDir(dir)
 	if err != nil {
 		return err
 	}

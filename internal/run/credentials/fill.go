@@ -3,11 +3,11 @@ package credentials
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/proc"
 )
 
@@ -40,7 +40,7 @@ func (f *filler) fill(ctx context.Context, q question) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	dir, err := os.Open(f.dir)
+	dir, err := plainfile.OpenDir(f.dir)
 	if err != nil {
 		return answer{}, err
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"tipstaff/internal/plainfile"
 )
 
 // budget bounds how much one Resolve may still read of files that commands can write.
@@ -81,7 +83,7 @@ func (r *resolver) exhaust(why string) {
 
 // entriesOf reads a directory of git's as far as the budget goes.
 func (r *resolver) entriesOf(dir string) (list []os.DirEntry, err error) {
-	f, err := openDirectory(dir)
+	f, err := plainfile.OpenDir(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tipstaff/internal/plainfile"
 )
 
 // maxGitFile bounds how much of a file of git is read: configurations are far
@@ -22,14 +24,11 @@ func (r *resolver) openGitFile(path string) (*os.File, fs.FileInfo, error) {
 	if r.outOfBudget() {
 		return nil, nil, errOutOfBudget
 	}
-	f, err := openPlain(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return nil, nil, reasonOf(err)
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
 	if err != nil {
 		_ = f.Close()
 		return nil, nil, reasonOf(err)

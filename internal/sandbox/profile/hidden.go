@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tipstaff/internal/paths"
+	"tipstaff/internal/plainfile"
 )
 
 // hide lists the secrets that exist, and watches for those that do not.
@@ -176,10 +177,13 @@ func (r *resolver) hideOtherNames() {
 	}
 }
 
+// maxMounts is far more than the list of mounts of a machine.
+const maxMounts = 64 << 20
+
 // otherNames returns the other paths at which the file at path is visible.
 func (r *resolver) otherNames(path string) []string {
 	if r.mounts == nil {
-		text, err := os.ReadFile(filepath.Join(r.root, "proc/self/mountinfo"))
+		text, err := plainfile.Read(filepath.Join(r.root, "proc/self/mountinfo"), maxMounts)
 		if err != nil {
 			return nil // not on Linux
 		}

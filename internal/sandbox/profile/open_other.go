@@ -4,12 +4,7 @@ package profile
 
 import (
 	"io/fs"
-	"os"
 )
-
-func openPlain(path string) (*os.File, error) { return os.Open(path) }
-
-func openDirectory(path string) (*os.File, error) { return os.Open(path) }
 
 // sameOwner cannot tell on this system.
 func sameOwner(_, _ fs.FileInfo) bool { return false }

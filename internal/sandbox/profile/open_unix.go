@@ -8,18 +8,6 @@ import (
 	"syscall"
 )
 
-// openPlain opens a file for reading. If a pipe has been put in its place, it does
-// not wait for a writer.
-func openPlain(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-}
-
-// openDirectory opens a directory to list it. It fails if something else has been
-// put in its place.
-func openDirectory(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
-}
-
 // sameOwner reports whether two files belong to one user.
 func sameOwner(a, b fs.FileInfo) bool {
 	x, ok := a.Sys().(*syscall.Stat_t)

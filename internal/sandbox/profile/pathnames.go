@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"tipstaff/internal/paths"
+	"tipstaff/internal/plainfile"
 )
 
 // below reports whether path is below dir.
@@ -181,7 +182,10 @@ func first(path string) string {
 
 // readable reports whether the server may read a directory or regular file.
 func readable(path string) bool {
-	f, err := openPlain(path)
+	f, err := plainfile.Open(path)
+	if errors.Is(err, plainfile.ErrIrregular) {
+		f, err = plainfile.OpenDir(path)
+	}
 	if err != nil {
 		return !errors.Is(err, fs.ErrPermission)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tipstaff/internal/paths"
+	"tipstaff/internal/plainfile"
 )
 
 // search goes through the workspaces for git repositories, nearest first. A
@@ -95,7 +96,7 @@ func (r *resolver) searchDir(s *search, dir string) {
 	if r.isHidden(dir) {
 		return
 	}
-	f, err := openDirectory(dir)
+	f, err := plainfile.OpenDir(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			r.partial = true

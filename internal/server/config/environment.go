@@ -21,7 +21,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 	home := r.home()
 	s := Settings{
 		AllowedCommands: r.commands("ALLOWED_COMMANDS"),
-		AllowedRoots:    r.vars["ALLOWED_CWD_ROOTS"],
+		AllowedRoots:    r.roots("ALLOWED_CWD_ROOTS"),
 
 		ExecuteDefaultTimeout: r.millis("TIPSTAFF_DEFAULT_TIMEOUT", 30*time.Second),
 		ExecuteMaxTimeout:     r.millis("TIPSTAFF_MAX_TIMEOUT", 0),
@@ -31,8 +31,8 @@ func FromEnvironment(environ []string) (Settings, error) {
 		AllowlistDefault:       r.vars["TERMINAL_ALLOWLIST_PATH"] == "",
 		TerminalDefaultTimeout: r.millis("TERMINAL_DEFAULT_TIMEOUT", time.Minute),
 		TerminalMaxTimeout:     r.millis("TERMINAL_MAX_TIMEOUT", 5*time.Minute),
-		MaxOutputBytes:         r.positive("TERMINAL_MAX_OUTPUT_SIZE", 1<<20, maxOutput),
-		AnswerBytes:            r.positive("TIPSTAFF_ANSWER_BYTES", 0, maxOutput),
+		MaxOutputBytes:         int(r.bytes("TERMINAL_MAX_OUTPUT_SIZE", 1<<20, maxOutput)),
+		AnswerBytes:            int(r.bytes("TIPSTAFF_ANSWER_BYTES", 0, maxOutput)),
 		Spool:                  r.spool(),
 		MaxSessions:            r.positive("TERMINAL_MAX_SESSIONS", 50, maxSessions),
 		MaxJobs:                r.upTo("TERMINAL_MAX_JOBS", 64, maxJobs),
@@ -52,7 +52,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 
 		AuditDurability:  r.text("TIPSTAFF_AUDIT_DURABILITY", "interval"),
 		Recordings:       r.boolean("TIPSTAFF_RECORDINGS"),
-		RecordingBytes:   r.positive("TIPSTAFF_RECORDING_BYTES", 1<<20, maxOutput),
+		RecordingBytes:   int(r.bytes("TIPSTAFF_RECORDING_BYTES", 1<<20, maxOutput)),
 		AuditKeep:        r.bounds("TIPSTAFF_AUDIT_KEEP"),
 		RecordingsKeep:   r.bounds("TIPSTAFF_RECORDINGS_KEEP"),
 		AuditCheckpoints: r.path("TIPSTAFF_AUDIT_CHECKPOINTS"),
@@ -126,13 +126,13 @@ func (r *reader) shell() string {
 
 func (r *reader) limits() ResourceSettings {
 	return ResourceSettings{
-		MemoryBytes: r.number("TIPSTAFF_LIMIT_MEMORY_BYTES", 0, maxBytes),
+		MemoryBytes: r.bytes("TIPSTAFF_LIMIT_MEMORY_BYTES", 0, maxBytes),
 		Processes:   r.positive("TIPSTAFF_LIMIT_PROCESSES", DefaultProcesses, maxProcesses),
-		CPU:         time.Duration(r.number("TIPSTAFF_LIMIT_CPU_SECONDS", 0, maxSeconds)) * time.Second,
-		FileBytes:   r.number("TIPSTAFF_LIMIT_FILE_BYTES", 0, maxBytes),
+		CPU:         r.time("TIPSTAFF_LIMIT_CPU_SECONDS", time.Second, 0, maxSeconds),
+		FileBytes:   r.bytes("TIPSTAFF_LIMIT_FILE_BYTES", 0, maxBytes),
 		OpenFiles:   r.positive("TIPSTAFF_LIMIT_OPEN_FILES", 0, maxFiles),
 
-		TemporaryBytes: r.number("TIPSTAFF_LIMIT_TEMPORARY_BYTES", 0, maxBytes),
+		TemporaryBytes: r.bytes("TIPSTAFF_LIMIT_TEMPORARY_BYTES", 0, maxBytes),
 	}
 }
 
@@ -199,10 +199,6 @@ func (r *reader) upTo(name string, unset, ceiling int) int {
 		return unset
 	}
 	return n
-}
-
-func (r *reader) millis(name string, unset time.Duration) time.Duration {
-	return time.Duration(r.number(name, unset.Milliseconds(), maxMillis)) * time.Millisecond
 }
 
 func (r *reader) number(name string, unset, ceiling int64) int64 {

@@ -8,7 +8,7 @@ const (
 
 func (r *reader) spool() Spool {
 	const each, all = "TIPSTAFF_SPOOL_BYTES", "TIPSTAFF_SPOOL_TOTAL_BYTES"
-	s := Spool{Bytes: r.number(each, spoolBytes, maxBytes), TotalBytes: r.number(all, spoolTotalBytes, maxBytes)}
+	s := Spool{Bytes: r.bytes(each, spoolBytes, maxBytes), TotalBytes: r.bytes(all, spoolTotalBytes, maxBytes)}
 	if s.Bytes > s.TotalBytes {
 		if r.vars[each] != "" {
 			r.fault(each, "must not be above %s, which is %d", all, s.TotalBytes)

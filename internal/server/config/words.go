@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // commands reads a list of programs. An item with blanks is a command line or a list
@@ -21,6 +24,37 @@ func (r *reader) commands(name string) string {
 			r.fault(name, "%q is no program: an item is the name or the path of one, without arguments, and a comma stands between two; write %s here, and say in a policy file which arguments it may have (docs/policy.md)", item, words[0])
 		case bare != item:
 			r.fault(name, "%q is no program: no shell takes the quotes away here; write %s", item, bare)
+		case item != "*" && oddIn(item) != "" && !r.found(item):
+			r.fault(name, "%q is no program that is here, and no name of a program has %q: no shell reads this list; write names and paths as they are, with a comma between two", item, oddIn(item))
+		}
+	}
+	return r.vars[name]
+}
+
+// oddIn returns the first character that names of programs do not have; "": there is none.
+func oddIn(item string) string {
+	for _, c := range item {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("._+-@:~=%/"+string(filepath.Separator), c) {
+			return string(c)
+		}
+	}
+	return ""
+}
+
+// found reports whether a name, odd as it may be, is that of a file in a directory of
+// programs, as [ is.
+func (r *reader) found(name string) bool {
+	return slices.ContainsFunc(filepath.SplitList(r.searchPath()), func(dir string) bool {
+		return !strings.Contains(name, "/") && filepath.IsAbs(dir) && exists(filepath.Join(dir, name))
+	})
+}
+
+// roots reads directories, each by a path that does not depend on where the server was
+// started.
+func (r *reader) roots(name string) string {
+	for _, dir := range r.list(name) {
+		if !filepath.IsAbs(dir) {
+			r.fault(name, "%q is no absolute path, one that begins with /: a client starts the server in a directory of its own choice", dir)
 		}
 	}
 	return r.vars[name]

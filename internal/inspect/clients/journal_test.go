@@ -1,0 +1,212 @@
+package clients
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// all are the texts below a directory, by their names.
+func all(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	names, err := os.ReadDir(dir)
+	must(t, err)
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(dir, name.Name()))
+		must(t, err)
+		texts[name.Name()] = string(data)
+	}
+	return texts
+}
+
+// holds reports whether one of the files has a text.
+func holds(texts map[string]string, text string) bool {
+	for _, one := range texts {
+		if one == text {
+			return true
+		}
+	}
+	return false
+}
+
+// TestUninstallDeletesNoFileOfTheUsers, whatever it held, and whether its copies and the
+// journal are there. It deleted those that held only an earlier entry, with their copies.
+func TestUninstallDeletesNoFileOfTheUsers(t *testing.T) {
+	older := ours
+	older.Command = "/old/tipstaff"
+	removeCopies := func(t *testing.T, s System, path string) {
+		for name := range all(t, filepath.Dir(path)) {
+			if strings.Contains(name, backupWord) {
+				must(t, os.Remove(filepath.Join(filepath.Dir(path), name)))
+			}
+		}
+	}
+	for _, c := range edited() {
+		earlier, err := setEntry(editorOf(t, c), "", c.entry.fields(older), c.entry.foreign(older))
+		must(t, err)
+		for says, text := range map[string]string{"an earlier entry": earlier, "an empty object": "{}", "one with a newline": "{}\n", "nothing": "", "an empty table": `{"` + string(c.format.(jsonc)) + `": {}}`} {
+			for meanwhile, change := range map[string]func(*testing.T, System, string){
+				"nothing":             func(*testing.T, System, string) {},
+				"no copies":           removeCopies,
+				"no journal":          func(t *testing.T, s System, _ string) { must(t, os.RemoveAll(s.Journal)) },
+				"neither":             func(t *testing.T, s System, p string) { removeCopies(t, s, p); must(t, os.RemoveAll(s.Journal)) },
+				"the client wrote it": func(t *testing.T, s System, p string) { put(t, p, " "+read1(t, p)) },
+				"another journal":     func(t *testing.T, s System, _ string) { must(t, os.Rename(s.Journal, s.Journal+"2")) },
+			} {
+				s := home(t)
+				path := s.Path(c, User)
+				put(t, path, text)
+				do(t, s, c, ours, time.Unix(1, 0))
+				change(t, s, path)
+				before := all(t, filepath.Dir(path))
+				undo(t, s, c)
+				after := all(t, filepath.Dir(path))
+				if _, there := after[filepath.Base(path)]; !there {
+					t.Errorf("%s, %s, meanwhile %s: the file is gone: %v", c.Name, says, meanwhile, after)
+				}
+				if st := s.Look(c, User); st.Installed || st.Fault != "" {
+					t.Errorf("%s, %s, meanwhile %s: %+v", c.Name, says, meanwhile, st)
+				}
+				if holds(before, text) && !holds(after, text) {
+					t.Errorf("%s, %s, meanwhile %s: the last copy of what it was is gone: %q", c.Name, says, meanwhile, after)
+				}
+			}
+		}
+	}
+}
+
+func read1(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	must(t, err)
+	return string(data)
+}
+
+// TestOnlyTheJournalProvesWhatAFileWas: a copy that somebody has put beside the file, under
+// a name like tipstaff's, or has changed, is not what the file becomes.
+func TestOnlyTheJournalProvesWhatAFileWas(t *testing.T) {
+	const theirs, planted = `{"mine": 1}`, `{"planted": true}`
+	c := find(t, "cursor")[0]
+	for says, plant := range map[string]func(t *testing.T, copied string){
+		"changed": func(t *testing.T, copied string) { must(t, os.WriteFile(copied, []byte(planted), 0o600)) },
+		"newer": func(t *testing.T, copied string) {
+			must(t, os.Remove(copied))
+			must(t, os.WriteFile(copied+"0", []byte(planted), 0o600))
+		},
+		"a pipe": func(t *testing.T, copied string) { must(t, os.Remove(copied)); must(t, makePipe(copied)) },
+	} {
+		s := home(t)
+		path := s.Path(c, User)
+		put(t, path, theirs)
+		changes, errs := s.Install([]Client{c}, ours, Options{Scope: User})
+		if len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		copied, err := changes[0].Do(time.Now())
+		must(t, err)
+		plant(t, copied)
+		undo(t, s, c)
+		if got := read1(t, path); got != theirs {
+			t.Errorf("%s: %q", says, got)
+		}
+	}
+}
+
+// TestTwoInstallationsAtOnceLeaveACopy of what was there. Both took the same name for it,
+// and the one that came too late removed it.
+func TestTwoInstallationsAtOnceLeaveACopy(t *testing.T) {
+	const theirs = `{"mine": 1}`
+	c := find(t, "cursor")[0]
+	for range 20 {
+		s := home(t)
+		path := s.Path(c, User)
+		put(t, path, theirs)
+		var changes []Change
+		for range 4 {
+			planned, errs := s.Install([]Client{c}, ours, Options{Scope: User})
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			changes = append(changes, planned...)
+		}
+		var working sync.WaitGroup
+		var mu sync.Mutex
+		succeeded := 0
+		now := time.Now()
+		for _, ch := range changes {
+			working.Go(func() {
+				_, err := ch.Do(now)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					succeeded++
+				} else if !strings.Contains(err.Error(), "changed by another program") {
+					t.Error(err)
+				}
+			})
+		}
+		working.Wait()
+		if texts := all(t, filepath.Dir(path)); succeeded != 1 || len(texts) != 2 || !holds(texts, theirs) {
+			t.Fatalf("%d succeeded: %q", succeeded, texts)
+		}
+		undo(t, s, c)
+		if texts := all(t, filepath.Dir(path)); len(texts) != 1 || !holds(texts, theirs) {
+			t.Fatalf("after uninstall: %q", texts)
+		}
+	}
+}
+
+// TestAJournalThatCannotBeReadStopsTheWayBack: it may hold the only proof.
+func TestAJournalThatCannotBeReadStopsTheWayBack(t *testing.T) {
+	c := find(t, "cursor")[0]
+	for says, spoil := range map[string]func(t *testing.T, place string){
+		"no JSON": func(t *testing.T, place string) { must(t, os.WriteFile(place, []byte("{"), 0o600)) },
+		"a later version": func(t *testing.T, place string) {
+			must(t, os.WriteFile(place, []byte(`{"version": 2, "path": "x", "steps": []}`), 0o600))
+		},
+		"another file's": func(t *testing.T, place string) {
+			must(t, os.WriteFile(place, []byte(`{"version": 1, "path": "/x", "steps": []}`), 0o600))
+		},
+		"a pipe": func(t *testing.T, place string) { must(t, os.Remove(place)); must(t, makePipe(place)) },
+		"huge":   func(t *testing.T, place string) { must(t, os.Truncate(place, 1<<40)) },
+	} {
+		s := home(t)
+		do(t, s, c, ours, time.Unix(1, 0))
+		place, _ := journal(s.Journal).of(s.Path(c, User))
+		spoil(t, place)
+		before := read1(t, s.Path(c, User))
+		_, errs := s.Uninstall([]Client{c}, Options{Scope: User})
+		if len(errs) != 1 || !strings.Contains(errs[0].Error(), "nothing was changed. Mend it or move it away") {
+			t.Errorf("%s: %v", says, errs)
+		}
+		if got := read1(t, s.Path(c, User)); got != before {
+			t.Errorf("%s: %q", says, got)
+		}
+	}
+}
+
+// TestWhatCannotBeNotedIsNotDone: the place of the journal is a file.
+func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
+	s, c := home(t), find(t, "cursor")[0]
+	put(t, s.Journal, "")
+	put(t, s.Path(c, User), "{}")
+	changes, errs := s.Install([]Client{c}, ours, Options{Scope: User})
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if _, err := changes[0].Do(time.Now()); err == nil || !strings.Contains(err.Error(), "cannot be noted in") || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Error(err)
+	}
+	s.Journal = ""
+	changes, _ = s.Install([]Client{c}, ours, Options{Scope: User})
+	if _, err := changes[0].Do(time.Now()); err == nil || !strings.Contains(err.Error(), "nothing was changed. Set TIPSTAFF_STATE_DIR") {
+		t.Error(err)
+	}
+	if texts := all(t, filepath.Dir(s.Path(c, User))); len(texts) != 1 || !holds(texts, "{}") {
+		t.Errorf("%q", texts)
+	}
+}
