@@ -25,15 +25,20 @@
 //	                be abbreviated; single: long options have one dash; old: the first
 //	                operand may be options; early: there are no options after an operand;
 //	                inherits: options also count after a subcommand; prefixes: a directory
-//	                precedes what replaces {}; underscores: --a_b is --a-b
+//	                precedes what replaces {}; underscores: --a_b is --a-b; whole: long options
+//	                are never abbreviated; globs: an address is each text that its {a,b} and
+//	                [1-9] stand for
 //	alias NAME: …   other names of a subcommand
 //	does NAME: …    subcommands that do what NAME does, and more: rules about NAME stop them
 //	groups: …       words that may stand in front of a subcommand: image of docker
 //	knows: …        all subcommands; without it, any word may be one
+//	same -n: …      other spellings of an option: a rule about one finds the others
 //
 // Each option has a row by its kind. Dangerous long options are also recognised
-// when they are abbreviated:
+// when they are abbreviated, unless what stands there is the full name of another
+// option of the table:
 //
+//	long            nothing is known of it but its name
 //	flag, value     without and with a value; maybe: with a value only if it is glued to
 //	                the option
 //	text            a value that is free text, a pattern or the like, which is never

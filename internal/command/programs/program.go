@@ -42,6 +42,7 @@ type Program struct {
 	Never       string   // why it cannot be judged at all; "" if it can be
 	Wrapper     *Wrapper // nil: its operands are not a command line
 	Options     map[string]Option
+	Same        map[string][]string // other spellings of an option: -n is --namespace
 	Operands    Operands
 	Safe        []string // keys of settings that are harmless
 	Settings    []string // keys of settings that name programs
@@ -65,6 +66,8 @@ type Style struct {
 	Underscores bool // --a_b is --a-b
 	Abbreviates bool // the subcommand may be abbreviated
 	Prefixes    bool // a directory precedes what replaces {}
+	Whole       bool // long options are never abbreviated
+	Globs       bool // an address is each text that its {a,b} and [1-9] stand for
 }
 
 // Wrapper says how the operands of a wrapper form a command line.
@@ -110,6 +113,7 @@ type Kind int
 // The kinds are the rows of the tables; doc.go explains them.
 const (
 	Unknown Kind = iota
+	Long
 	Flag
 	Perhaps
 	Value

@@ -90,7 +90,7 @@ func (p *Program) row(row string) error {
 		s := &p.Style
 		return set(words, map[string]*bool{
 			"interpreter": &p.Interpreter, "shells": &p.Shells, "fetches": &p.Fetches, "containers": &p.Containers,
-			"single": &s.Single, "old": &s.Old, "early": &s.Early, "inherits": &s.Inherits,
+			"single": &s.Single, "old": &s.Old, "early": &s.Early, "inherits": &s.Inherits, "whole": &s.Whole, "globs": &s.Globs,
 			"subcommands": &s.Subcommands, "underscores": &s.Underscores, "abbreviates": &s.Abbreviates, "prefixes": &s.Prefixes,
 		})
 	case "alias":
@@ -107,6 +107,11 @@ func (p *Program) row(row string) error {
 		for _, sub := range words {
 			p.Does[sub] = append(p.Does[sub], key[1:]...)
 		}
+	case "same":
+		if len(key) != 2 || len(words) == 0 {
+			return errors.New("it is written as same -n: --namespace")
+		}
+		p.same(key[1], words)
 	case "knows":
 		p.Knows = append(p.Knows, words...)
 	case "groups":
@@ -129,6 +134,17 @@ func (p *Program) row(row string) error {
 	return nil
 }
 
+// same notes that an option has other spellings. Each stands for all others.
+func (p *Program) same(name string, others []string) {
+	if p.Same == nil {
+		p.Same = map[string][]string{}
+	}
+	all := append([]string{name}, others...)
+	for i, one := range all {
+		p.Same[one] = slices.Concat(p.Same[one], all[:i], all[i+1:])
+	}
+}
+
 // set sets the flags that words name.
 func set(words []string, flags map[string]*bool) error {
 	for _, word := range words {
@@ -142,7 +158,7 @@ func set(words []string, flags map[string]*bool) error {
 }
 
 var kinds = map[string]Option{
-	"flag": {Kind: Flag}, "perhaps": {Kind: Perhaps}, "value": {Kind: Value}, "maybe": {Kind: Maybe}, "program": {Kind: ValueProgram}, "maybe-program": {Kind: MaybeProgram},
+	"long": {Kind: Long}, "flag": {Kind: Flag}, "perhaps": {Kind: Perhaps}, "value": {Kind: Value}, "maybe": {Kind: Maybe}, "program": {Kind: ValueProgram}, "maybe-program": {Kind: MaybeProgram},
 	"splits": {Kind: Splits}, "until": {Kind: Until}, "until-moved": {Kind: UntilMoved}, "hole": {Kind: Hole}, "maybe-hole": {Kind: MaybeHole},
 	"variable": {Kind: Variable}, "moves": {Kind: Moves}, "plain": {Kind: Plain}, "ends": {Kind: Ends}, "needs": {Kind: Needs},
 	"refuse": {Kind: Refuse}, "maybe-refuse": {Kind: MaybeRefuse}, "setting": {Kind: Setting}, "setting-env": {Kind: SettingEnv}, "code": {Kind: Code},

@@ -213,7 +213,7 @@ func (c *contentFlag) in(r *reading, value *token, f Facts) bool {
 	if c.forces && r.forcesPlainly(f) {
 		return true
 	}
-	for _, n := range c.alts {
+	for _, n := range r.spellings(c.alts) {
 		if n.letters(r.style) && value == nil && !n.own && c.value == nil && r.hasLetters(n.name[1:]) {
 			return true
 		}
@@ -223,7 +223,7 @@ func (c *contentFlag) in(r *reading, value *token, f Facts) bool {
 		}
 		for i := range r.args[:end] {
 			a := &r.args[i]
-			if !a.filled && (!a.flag || !a.hole && !n.isAt(a.examined, r.style)) || c.value != nil && !n.valueHolds(r, i, c.value, f) {
+			if !a.filled && (!a.flag || !a.hole && !n.isAt(a.examined, r)) || c.value != nil && !n.valueHolds(r, i, c.value, f) {
 				continue
 			}
 			if value == nil && !n.has || n.valueAt(r, i, value, f) {
@@ -260,8 +260,25 @@ func (n *flagName) valueAt(r *reading, i int, value *token, f Facts) bool {
 	return false
 }
 
+// spellings adds the other names under which options are known: --namespace for
+// -n.
+func (r *reading) spellings(names []flagName) []flagName {
+	out := names
+	for i := range names {
+		for _, t := range r.tables {
+			for _, other := range t.Same[names[i].name] {
+				n := names[i]
+				n.name = other
+				out = append(slices.Clip(out), n)
+			}
+		}
+	}
+	return out
+}
+
 // isAt reports whether an argument is the option, in any spelling.
-func (n *flagName) isAt(text string, s *style) bool {
+func (n *flagName) isAt(text string, r *reading) bool {
+	s := r.style
 	name, _, _ := strings.Cut(text, "=")
 	if s.underscores && strings.HasPrefix(name, "-") {
 		name = strings.ReplaceAll(name, "_", "-")
@@ -273,7 +290,7 @@ func (n *flagName) isAt(text string, s *style) bool {
 		return true
 	case strings.HasPrefix(n.name, "--"):
 		// Abbreviated, or with one dash, as programs written in Go accept it.
-		return strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(n.name, name) && !s.longOptions[name] ||
+		return r.abbreviates(name, n.name) ||
 			len(n.name) > 3 && name == n.name[1:]
 	case len(n.name) > 2 || s.single:
 		return name == "-"+n.name

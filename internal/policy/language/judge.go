@@ -243,12 +243,19 @@ func (j *judge) paths(e *entry) {
 			continue
 		}
 		for _, p := range pathsIn(a) {
-			if a.hole || !j.f.Inside(p) {
+			if a.hole || j.leads(p) {
 				deny(fmt.Sprintf("args[%d] leads outside of the roots", i))
 				return
 			}
 		}
 	}
+}
+
+// leads reports whether a path, or one that the program makes of it, may lead
+// outside of the roots.
+func (j *judge) leads(path string) bool {
+	names, whole := j.reading.names(path)
+	return !whole || slices.ContainsFunc(names, func(name string) bool { return !j.f.Inside(name) })
 }
 
 // pathsIn returns the texts of an argument that could be paths.

@@ -2,6 +2,7 @@ package language
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -89,9 +90,16 @@ func climbs(word string) bool {
 	return strings.Contains(word, "..") && strings.Contains("/"+word+"/", "/../")
 }
 
-// urlIs matches a URL literally: scheme and host (with its port, if any) as
-// written, and without parts that programs read in different ways.
+// urlIs matches a URL, and each one that curl makes of its globs: {a,b} and
+// [1-9]. What stands for more URLs than can be judged matches nothing.
 func urlIs(pattern, word string) bool {
+	all, whole := globbed(word)
+	return whole && !slices.ContainsFunc(all, func(url string) bool { return !oneURLIs(pattern, url) })
+}
+
+// oneURLIs matches a URL literally: scheme and host (with its port, if any) as
+// written, and without parts that programs read in different ways.
+func oneURLIs(pattern, word string) bool {
 	scheme, host, ok := splitURL(word)
 	wantScheme, wantHost, _ := splitURL(pattern)
 	if !ok || scheme != wantScheme || climbs(word) || strings.Contains(strings.ToLower(word), "%2e") {
