@@ -32,7 +32,7 @@
 //	does NAME: …    subcommands that do what NAME does, and more: rules about NAME stop them
 //	groups: …       words that may stand in front of a subcommand: image of docker
 //	knows: …        all subcommands; without it, any word may be one
-//	same -n: …      other spellings of an option: a rule about one finds the others
+//	same: -n=--namespace …  spellings of one option: a rule about one finds the other
 //
 // Each option has a row by its kind. Dangerous long options are also recognised
 // when they are abbreviated, unless what stands there is the full name of another

@@ -108,10 +108,7 @@ func (p *Program) row(row string) error {
 			p.Does[sub] = append(p.Does[sub], key[1:]...)
 		}
 	case "same":
-		if len(key) != 2 || len(words) == 0 {
-			return errors.New("it is written as same -n: --namespace")
-		}
-		p.same(key[1], words)
+		return p.sameRow(words)
 	case "knows":
 		p.Knows = append(p.Knows, words...)
 	case "groups":
@@ -134,15 +131,20 @@ func (p *Program) row(row string) error {
 	return nil
 }
 
-// same notes that an option has other spellings. Each stands for all others.
-func (p *Program) same(name string, others []string) {
+// sameRow reads pairs of options that mean the same. One may be in several
+// pairs, because a letter means this in one subcommand, and that in another.
+func (p *Program) sameRow(pairs []string) error {
 	if p.Same == nil {
 		p.Same = map[string][]string{}
 	}
-	all := append([]string{name}, others...)
-	for i, one := range all {
-		p.Same[one] = slices.Concat(p.Same[one], all[:i], all[i+1:])
+	for _, pair := range pairs {
+		a, b, ok := strings.Cut(pair, "=")
+		if !ok {
+			return fmt.Errorf("%q is no pair, as -n=--namespace", pair)
+		}
+		p.Same[a], p.Same[b] = append(p.Same[a], b), append(p.Same[b], a)
 	}
+	return nil
 }
 
 // set sets the flags that words name.
@@ -174,7 +176,11 @@ func (p *Program) optionRow(key, options []string) error {
 	kind.Of = strings.Join(key[1:], " ")
 	for _, name := range options {
 		o := kind
-		if known := p.Options[name]; known.Kind == Code || known.Text {
+		known := p.Options[name]
+		if kind.Kind == Long && known.Kind != Unknown {
+			return fmt.Errorf("%s has a row already", name)
+		}
+		if known.Kind == Code || known.Text {
 			o = Option{Kind: max(known.Kind, kind.Kind), Of: known.Of + kind.Of, Text: known.Text || kind.Text, Last: known.Last || kind.Last}
 		}
 		p.Options[name] = o

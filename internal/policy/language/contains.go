@@ -29,6 +29,7 @@ type contentFlag struct {
 	conditions []alternative // these replace the option: see special.go
 	value      *token        // the condition on its value
 	forces     bool          // it is --force of git push, in any spelling
+	asWritten  bool          // of a preset: it names every spelling that it means
 }
 
 type flagName struct {
@@ -213,8 +214,12 @@ func (c *contentFlag) in(r *reading, value *token, f Facts) bool {
 	if c.forces && r.forcesPlainly(f) {
 		return true
 	}
-	for _, n := range r.spellings(c.alts) {
-		if n.letters(r.style) && value == nil && !n.own && c.value == nil && r.hasLetters(n.name[1:]) {
+	names := c.alts
+	if !c.asWritten {
+		names = r.spellings(names)
+	}
+	for _, n := range names {
+		if n.letters(r.style) && value == nil && !n.own && c.value == nil && r.hasLetters(n.name[1:], c.asWritten) {
 			return true
 		}
 		end := len(r.args)
@@ -306,14 +311,16 @@ func (n *flagName) letters(s *style) bool {
 	return !s.single && !n.glob && len(n.name) > 2 && n.name[1] != '-' && allLetters(n.name[1:])
 }
 
-func (r *reading) hasLetters(letters string) bool {
+// hasLetters reports whether all of the letters are there, each in any spelling.
+func (r *reading) hasLetters(letters string, asWritten bool) bool {
 	for i := range len(letters) {
-		found := false
-		for j := range r.args {
-			a := &r.args[j]
-			found = found || a.filled || a.flag && (a.hole || !strings.HasPrefix(a.examined, "--") && cluster(a.examined, letters[i]))
+		names := []flagName{{name: "-" + letters[i:i+1]}}
+		if !asWritten {
+			names = r.spellings(names)
 		}
-		if !found {
+		if !slices.ContainsFunc(r.args, func(a argument) bool {
+			return a.filled || a.flag && (a.hole || slices.ContainsFunc(names, func(n flagName) bool { return n.isAt(a.examined, r) }))
+		}) {
 			return false
 		}
 	}
