@@ -145,8 +145,13 @@ func (c *content) inOrder(unmet []int, r *reading, f Facts) bool {
 		return true
 	}
 	anchored := c.anchored && r.style.subcommands && unmet[0] == 0
-	k := 0
-	for i := range r.args {
+	k, from := 0, 0
+	if at := r.pushAt(f); anchored && at >= 0 && isPush([]token{c.words[0].token}) {
+		if k, from = 1, at+1; k == len(unmet) {
+			return true
+		}
+	}
+	for i := from; i < len(r.args); i++ {
 		a := &r.args[i]
 		if a.hidden || a.flag && !a.value || a.end {
 			continue

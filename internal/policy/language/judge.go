@@ -171,14 +171,15 @@ func (j *judge) rules() {
 
 // contained adds a verdict for each rule of a list whose words are in the
 // command, not only the first, so that a caller learns every reason at once.
-// any reports whether there was one.
+// any reports whether one speaks of the command: what is a push only because
+// nothing is known of it is not offered to a person by ask: [push].
 func (j *judge) contained(effect Effect, list []rule) (any bool) {
 	for i := range list {
 		r := &list[i]
 		if !r.content.in(&j.reading, j.f) {
 			continue
 		}
-		any = true
+		any = any || !isPush(r.tokens) || j.reading.push == nil || !j.reading.push.Perhaps
 		what := "it contains what is denied: "
 		if effect == Ask {
 			what = "it contains what needs approval: "

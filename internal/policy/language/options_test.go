@@ -39,6 +39,9 @@ func TestAFullNameIsNoAbbreviationOfADeniedOption(t *testing.T) {
 		{"--force-with-lease", "git push --force origin x", "git push --force-w origin x"},
 		{"commit --allow-empty", "git commit --all -m x", "git commit --allow-em -m x"},
 		{"--field-separator-zero", "psql --field-separator=x", "psql --field-separator-z"},
+		{"--delete-excluded", "rsync --delete a b", "rsync --delete-e a b"},
+		{"--pre-glob", "rg --pre x y", "rg --pre-g x y"},
+		{"--glob-case-insensitive", "rg --glob x y", "rg --glob-c x y"},
 
 		// These programs know no abbreviations.
 		{"--volumes-from", "docker run --volume /work/a:/a x", ""},
@@ -48,9 +51,6 @@ func TestAFullNameIsNoAbbreviationOfADeniedOption(t *testing.T) {
 		{"--repository-cache", "helm repo update --repository x", ""},
 		{"--body-file", "gh pr create --body x", ""},
 		{"--config-file", "podman build --config x", ""},
-		{"--release-dir", "cargo build --release", ""},
-		{"--files-from", "rsync --files a b", ""},
-		{"--pre-glob", "rg --pre x y", ""},
 	} {
 		program, _, _ := strings.Cut(c.full, " ")
 		if v := judged(t, program, c.rule, c.full); v.Effect != language.Allow {

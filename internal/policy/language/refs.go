@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tipstaff/internal/command/gitpush"
+	"tipstaff/internal/command/programs"
 )
 
 // What a rule says of pushes of git. internal/command/gitpush reads what a push would
@@ -114,7 +115,7 @@ func (r *reading) pushed(f Facts) *gitpush.Push {
 		open = open || r.args[i].hole
 	}
 	repository := func(at gitpush.Location) gitpush.Repository {
-		if of, knows := f.(Repositories); knows {
+		if of, knows := f.(Repositories); knows && !open {
 			return of.Repository(at)
 		}
 		return gitpush.Repository{}
@@ -123,11 +124,20 @@ func (r *reading) pushed(f Facts) *gitpush.Push {
 	if path.Base(r.style.program) != "git" {
 		return r.push
 	}
-	*r.push = gitpush.Read(words, repository)
+	*r.push = gitpush.Read(words, programs.Find("git").Has, repository)
 	if open {
 		r.push.Open(slices.IndexFunc(r.args, func(a argument) bool { return a.hole && a.text == r.push.Sub }) >= 0)
 	}
 	return r.push
+}
+
+// pushAt returns the index of the word by which a command of git pushes, in
+// whatever way; -1 if it does not.
+func (r *reading) pushAt(f Facts) int {
+	if path.Base(r.style.program) != "git" || !r.pushed(f).Is {
+		return -1
+	}
+	return slices.IndexFunc(r.args, func(a argument) bool { return !a.flag && a.text == r.push.Sub })
 }
 
 // pushHolds reports whether the push meets a condition.
