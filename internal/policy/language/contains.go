@@ -1,6 +1,7 @@
 package language
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -153,10 +154,15 @@ func (c *content) inOrder(unmet []int, r *reading, f Facts) bool {
 	}
 	for i := from; i < len(r.args); i++ {
 		a := &r.args[i]
+		w := &c.words[unmet[k]]
+		if a.flag && !a.value && !a.hidden && w.isGluedTo(a, r.style.single) {
+			if k++; k == len(unmet) {
+				return true
+			}
+		}
 		if a.hidden || a.flag && !a.value || a.end {
 			continue
 		}
-		w := &c.words[unmet[k]]
 		ok := w.isIn(a, f) || anchored && k == 0 && w.isAlias(a.text, r.style)
 		if ok {
 			if k++; k == len(unmet) {
@@ -181,11 +187,30 @@ func (t *token) isIn(a *argument, f Facts) bool {
 		return true
 	}
 	for _, alt := range t.alts {
-		if alt.kind == literal && alt.text == a.text || alt.kind == glob && MatchGlob(alt.text, a.text) || alt.isA(a.text, f) {
+		text := a.text
+		if strings.HasPrefix(text, "./") && !strings.HasPrefix(alt.text, "./") {
+			text = path.Clean(text)
+		}
+		if alt.kind == literal && alt.text == text || alt.kind == glob && (MatchGlob(alt.text, text) || MatchGlob(alt.text, a.text)) || alt.isA(a.text, f) || alt.file && alt.namesFile(a.text) {
 			return true
 		}
 	}
 	return false
+}
+
+// folds reports whether a text is the word in another case: curl -X delete.
+func (t *token) folds(text string) bool {
+	return slices.ContainsFunc(t.alts, func(a alternative) bool {
+		return a.kind <= glob && MatchGlob(strings.ToLower(a.text), strings.ToLower(text))
+	})
+}
+
+// isGluedTo reports whether the word is the name of a file that is glued to an
+// option.
+func (t *token) isGluedTo(a *argument, single bool) bool {
+	return slices.ContainsFunc(t.alts, func(alt alternative) bool {
+		return alt.file && slices.ContainsFunc(a.texts(single)[1:], alt.isFile)
+	})
 }
 
 // isAlias reports whether a word is an alias or an abbreviation of a subcommand.
@@ -250,7 +275,7 @@ func (n *flagName) valueAt(r *reading, i int, value *token, f Facts) bool {
 		if n.has && !hole && !MatchGlob(n.value, text) {
 			return false
 		}
-		return value == nil || value.isIn(&argument{text: text, hole: hole}, f)
+		return value == nil || value.isIn(&argument{text: text, hole: hole}, f) || value.folds(text)
 	}
 	a := &r.args[i]
 	if a.hole {

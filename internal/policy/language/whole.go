@@ -11,7 +11,31 @@ func (r *rule) allows(seen *reading, a Args, f Facts) bool {
 	if r.push != nil {
 		return r.push.matches(seen, a, f)
 	}
-	return matchWhole(r.tokens, a, f)
+	return matchWhole(r.tokens, a, f) && !r.overridden(seen)
+}
+
+// overridden reports whether what a * at the end stands for repeats an option
+// of which the pattern says the value: -n dev * is not for -n dev -n prod.
+func (r *rule) overridden(seen *reading) bool {
+	last := len(r.tokens) - 1
+	if last < 1 || !r.tokens[last].rest() || last >= len(seen.args) {
+		return false
+	}
+	for i := range r.tokens[:last] {
+		t := &r.tokens[i]
+		text := t.alts[0].text
+		glued := strings.HasPrefix(text, "--") && strings.Contains(text, "=")
+		if len(t.alts) > 1 || t.alts[0].kind > glob || len(text) < 2 || text[0] != '-' || !glued && (i+1 == last || r.tokens[i+1].rest() || seen.args[i+1].flag) {
+			continue
+		}
+		name, _, _ := strings.Cut(text, "=")
+		for _, n := range seen.spellings([]flagName{{name: name}}) {
+			if slices.ContainsFunc(seen.args[last:], func(a argument) bool { return a.flag && n.isAt(a.examined, seen) }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // matchWhole matches a pattern of allow, which describes the whole command:
