@@ -43,11 +43,7 @@ func (r *reading) scripts() []string {
 	if name := programs.Find(r.style.program); name == nil || !name.Edits() {
 		return out
 	}
-	words := make([]string, len(r.args))
-	for i := range r.args {
-		words[i] = r.args[i].text
-	}
-	for _, a := range programs.Read(r.style.program, words, programs.Position{}).Acts {
+	for _, a := range programs.Read(r.style.program, r.words(), programs.Position{}).Acts {
 		language := a.Of
 		if language == "sed" {
 			language = "sed-files"

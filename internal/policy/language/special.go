@@ -240,15 +240,11 @@ func (r *reading) operandIs(a *alternative) bool {
 // starts reports whether a program text of sed or awk among the arguments
 // starts programs, or comes from input and so may start some.
 func (r *reading) starts(language string) bool {
-	words := make([]string, len(r.args))
-	for i := range r.args {
-		words[i] = r.args[i].text
-	}
 	name := r.style.program
 	if programs.Find(name) == nil {
 		name, _, _ = strings.Cut(language, "-")
 	}
-	return slices.ContainsFunc(programs.Read(name, words, programs.Position{}).Acts, func(a programs.Act) bool {
+	return slices.ContainsFunc(programs.Read(name, r.words(), programs.Position{}).Acts, func(a programs.Act) bool {
 		read := language
 		if strings.HasPrefix(a.Of, language) {
 			read = a.Of
