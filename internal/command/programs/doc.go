@@ -20,7 +20,8 @@
 //	is: …           interpreter: it runs what it is given or finds, so that a list of
 //	                programs is no boundary for it (nor for a wrapper); shells: it passes
 //	                its arguments to shells; fetches: it waits for other hosts;
-//	                containers: long options name containers, images and the like;
+//	                containers: long options name containers, images and the like; named:
+//	                only the name is known;
 //	                subcommands: the first word names a subcommand; abbreviates: which may
 //	                be abbreviated; single: long options have one dash; old: the first
 //	                operand may be options; early: there are no options after an operand;

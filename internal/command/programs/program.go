@@ -28,6 +28,8 @@ type Program struct {
 	// Containers: the value of a long option is the name of a container, an
 	// image or the like, and not a program.
 	Containers bool
+	// Named: only its name is known.
+	Named bool
 
 	Style   Style
 	Aliases map[string]string // other names of subcommands → the name in the rows

@@ -71,7 +71,9 @@ func (l *linter) open(names []string, c *Command) {
 		l.add(at, "name the programs that are needed", "every program is allowed that no other key names")
 		return
 	}
-	l.unknown(names, at)
+	if c.Allow[i].Why.Value == "" {
+		l.unknown(names, at)
+	}
 	if l.o.Runs == nil || len(c.Ask)+len(c.Deny) > 0 || c.Allow[i].Why.Value != "" {
 		return
 	}
@@ -141,9 +143,13 @@ func (l *linter) branches(names []string, list []rule) {
 // see it.
 func (l *linter) unknown(names []string, at Pos) {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return strings.Contains(name, "/") || programs.Find(name) != nil || programs.Find(programs.PlainName(name)) != nil || slices.Contains(presetPrograms(), name)
+		known := programs.Find(name)
+		if known == nil {
+			known = programs.Find(programs.PlainName(name))
+		}
+		return strings.Contains(name, "/") || known != nil && !known.Named || slices.Contains(presetPrograms(), name)
 	})
-	const hint = "allow the forms that are needed, or deny the options that start programs, write or send; this warning goes away when the rule is no * alone"
+	const hint = "allow the forms that are needed, deny the options that start programs, write or send, or give the rule * a why"
 	switch len(names) {
 	case 0:
 	case 1:
