@@ -177,7 +177,7 @@ func (s *style) tables(words []string) []*programs.Program {
 // abbreviation of another one.
 func (r *reading) isFull(name string) bool {
 	return r.style.longOptions[name] || slices.ContainsFunc(r.tables, func(t *programs.Program) bool {
-		return t.Options[name].Kind != programs.Unknown
+		return t.Options[name].Kind != programs.Unknown || t.Style.Single && t.Options[name[1:]].Kind != programs.Unknown
 	})
 }
 

@@ -26,6 +26,13 @@ func TestAFullNameIsNoAbbreviationOfADeniedOption(t *testing.T) {
 	for _, c := range []struct{ rule, full, short string }{
 		{"--files-from", "tar --file=a.tar -t", "tar --files-f x"},
 		{"--exclude-from", "tar --exclude=x -cf a b", "tar --exclude-f x"},
+		{"--config-file", "cmake --build build --config Release", "cmake --build build --config-f x"},
+		{"--config-file", "clang-tidy --config=x a.c", "clang-tidy --config-f=x a.c"},
+		{"--become-method", "ansible-playbook --become x.yml", "ansible-playbook --become-m=x x.yml"},
+		{"--environment", "jest --env=jsdom", "jest --envi=x"},
+		{"--extension", "eslint --ext .js src", "eslint --exte x src"},
+		{"--diff-cmd", "svn log --diff", "svn log --diff-c x"},
+		{"--strip-program", "install --strip a b", "install --strip-p=x a b"},
 		{"--globalconfig", "npm ls --global", "npm ls --globalc x"},
 		{"--save-exact", "npm ls --save", "npm ls --save-e"},
 		{"--cursor-file", "journalctl --cursor=x", "journalctl --cursor-f=x"},
