@@ -36,12 +36,13 @@
 //	same: -n=--namespace …  spellings of one option: a rule about one finds the other
 //
 // Each option has a row by its kind. Dangerous long options are also recognised
-// when they are abbreviated, unless what stands there is the full name of another
+// when they are abbreviated, unless what is written is the full name of another
 // option of the table:
 //
 //	long            nothing is known of it but its name
 //	flag, value     without and with a value; maybe: with a value only if it is glued to
 //	                the option
+//	reads           the value is a file with more arguments
 //	text            a value that is free text, a pattern or the like, which is never
 //	                passed to a shell; text2: the second of two values is; last: so is
 //	                everything after it

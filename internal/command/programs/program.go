@@ -120,6 +120,7 @@ const (
 	Perhaps
 	Value
 	Value2
+	Reads
 	Maybe
 	ValueProgram
 	MaybeProgram
@@ -144,7 +145,7 @@ const (
 // takesValue reports whether an option of this kind is followed by its value.
 func (k Kind) takesValue() bool {
 	switch k {
-	case Value, Value2, ValueProgram, Splits, Hole, Variable, Moves, Setting, SettingEnv, Code:
+	case Value, Value2, Reads, ValueProgram, Splits, Hole, Variable, Moves, Setting, SettingEnv, Code:
 		return true
 	}
 	return false

@@ -160,7 +160,7 @@ func set(words []string, flags map[string]*bool) error {
 }
 
 var kinds = map[string]Option{
-	"long": {Kind: Long}, "flag": {Kind: Flag}, "perhaps": {Kind: Perhaps}, "value": {Kind: Value}, "maybe": {Kind: Maybe}, "program": {Kind: ValueProgram}, "maybe-program": {Kind: MaybeProgram},
+	"long": {Kind: Long}, "flag": {Kind: Flag}, "reads": {Kind: Reads}, "perhaps": {Kind: Perhaps}, "value": {Kind: Value}, "maybe": {Kind: Maybe}, "program": {Kind: ValueProgram}, "maybe-program": {Kind: MaybeProgram},
 	"splits": {Kind: Splits}, "until": {Kind: Until}, "until-moved": {Kind: UntilMoved}, "hole": {Kind: Hole}, "maybe-hole": {Kind: MaybeHole},
 	"variable": {Kind: Variable}, "moves": {Kind: Moves}, "plain": {Kind: Plain}, "ends": {Kind: Ends}, "needs": {Kind: Needs},
 	"refuse": {Kind: Refuse}, "maybe-refuse": {Kind: MaybeRefuse}, "setting": {Kind: Setting}, "setting-env": {Kind: SettingEnv}, "code": {Kind: Code},

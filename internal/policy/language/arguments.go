@@ -181,6 +181,19 @@ func (r *reading) isFull(name string) bool {
 	})
 }
 
+// readsArguments reports whether an argument is an option that takes more of
+// them from a file: -K of curl.
+func (r *reading) readsArguments(a *argument) bool {
+	for _, t := range r.tables {
+		for name, o := range t.Options {
+			if n := (flagName{name: name}); o.Kind == programs.Reads && a.flag && n.isAt(a.examined, r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // abbreviates reports whether a long option may be an abbreviation of another.
 func (r *reading) abbreviates(name, full string) bool {
 	return len(name) > 2 && strings.HasPrefix(full, name) && (r.style.table == nil || !r.style.table.Style.Whole) && !r.isFull(name)

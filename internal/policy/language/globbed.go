@@ -10,8 +10,8 @@ import (
 // maxGlobbed bounds how many texts one argument may stand for.
 const maxGlobbed = 1024
 
-// A piece is a part of an argument: one of its texts stands there. A glob has
-// the number by which #1 of another argument names it; plain text has 0.
+// A piece is a part of an argument that may be any of its texts. A glob has the
+// number by which #1 of another argument names it; plain text has 0.
 type piece struct {
 	texts  []string
 	number int
@@ -21,7 +21,7 @@ type piece struct {
 // its parts, [1-9], [a-z] and [0-9:2] each of their signs. The argument itself
 // is among them, because with -g it is taken as it is. It reports whether these
 // are all; otherwise the first ones count, with those of the beginning complete:
-// that is where the scheme of an address stands.
+// that is where an address has its scheme.
 func globbed(text string) (all []string, whole bool) {
 	if strings.IndexAny(text, `{[\`) < 0 {
 		return []string{text}, true
@@ -74,7 +74,7 @@ func pieces(text string) []piece {
 	return out
 }
 
-// globOf returns what stands at the beginning of a text: a glob, an escaped
+// globOf returns what a text begins with: a glob, an escaped
 // sign, or, where curl would refuse the text, the sign as it is.
 func globOf(s string) (parts []string, length int, glob bool) {
 	switch {

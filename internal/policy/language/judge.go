@@ -258,6 +258,10 @@ func (j *judge) paths(e *entry) {
 		if a.end || a.hidden || a.text == "-" {
 			continue
 		}
+		if j.reading.readsArguments(a) {
+			deny(fmt.Sprintf("args[%d] takes more arguments from a file, whose paths are not looked at", i))
+			return
+		}
 		for _, p := range pathsIn(a) {
 			if a.hole || j.leads(p) {
 				deny(fmt.Sprintf("args[%d] leads outside of the roots", i))

@@ -43,7 +43,7 @@ func (t *token) mistaken(of subject) (msg, meant string) {
 		kind, name, _ := strings.Cut(t.text, "/")
 		return "is one spelling of several: " + kind + " " + name + " and longer names of the kind mean the same", name + "|*/" + name
 	case of.first && slices.ContainsFunc(of.names, func(n string) bool { return slices.Contains(lineShells, n) }) && t.alts[0].kind == literal && programs.Find(t.text) != nil:
-		return "stands in a line that the shell reads, and rules see its arguments only", "deny -c, and allow the scripts that are meant"
+		return "is a word in a line that the shell reads, and rules see its arguments only", "deny -c, and allow the scripts that are meant"
 	case likeRegexp(t.text):
 		return "looks like a regular expression; * stands for any text, and a|b for either", globOfRegexp(t.text)
 	}

@@ -48,7 +48,7 @@ func (l *loader) mistakes() {
 
 // noProgram refuses a rule of a profile that does not begin with a program: one
 // that the policy does not name decides nothing, because its commands are denied
-// anyway. What stands under only may name more than there is.
+// anyway. A list under only may name more than there is.
 func (l *loader) noProgram(rule Text, word string, only bool) bool {
 	p := l.policy
 	if slices.Contains(p.names, word) || strings.Contains(word, "/") {
