@@ -41,9 +41,8 @@ func (c *command) pushes(own func(sub string) bool) (is, alias bool) {
 	switch {
 	case pushing:
 		return len(words) == 0 || slices.ContainsFunc(c.rest, func(w string) bool { return c.means(w, words) }), false
-	case c.unknown:
-		// The subcommand may be the value of an option that is not known.
-		return slices.ContainsFunc(c.rest, func(w string) bool { _, pushes := ownPushing[w]; return pushes }), false
+	case c.unknown && slices.ContainsFunc(c.rest, func(w string) bool { _, pushes := ownPushing[w]; return pushes }):
+		return true, false // the subcommand may be the value of an option that is not known
 	case c.sub == "":
 		return false, false
 	}

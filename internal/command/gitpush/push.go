@@ -110,6 +110,9 @@ type Setting struct {
 
 	Value   string
 	NoValue bool // only the name is written, which means true
+	// Program: it is an alias, and there is a program git-NAME, which git would run
+	// before it.
+	Program bool
 }
 
 // Ordinary is a repository for tests and examples, which have none: names are

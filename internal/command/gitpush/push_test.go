@@ -141,11 +141,11 @@ func TestOtherWordsThanPushPush(t *testing.T) {
 		"subtree push --prefix=a origin main": true, "subtree split --push -P a origin main": true, "lfs push origin main": true, "lfs pre-push origin": true,
 		"flow publish": true, "flow feature publish x": true, "flow feature finish x": true, "annex sync": true, "annex push": true, "spice branch submit": true,
 		"town sync": true, "machete traverse": true, "stack push": true, "review": true, "cl upload": true, "svn dcommit": true, "http-push h": true, "remote-https h": true,
-		"branchless submit": true, "unheard-of": true, "-c alias.x=push y": true,
+		"branchless submit": true, "unheard-of": true, "-c alias.x=push y": true, "--namespace=x review": true, "--bare lfs push o": true,
 
 		"subtree add --prefix=push o main": false, "subtree split -P a": false, "subtree pull -P a origin main": false, "lfs ls-files": false, "lfs track *.bin": false, "lfs": false,
 		"flow feature start x": false, "flow init": false, "annex get x": false, "annex": false, "svn log": false, "svn rebase": false, "absorb": false, "town config": false,
-		"lg": false, "-c alias.l=log l": false, "stash push": false, "commit -m push": false, "status push": false, "": false,
+		"lg": false, "--bare status": false, "-c alias.l=log l": false, "stash push": false, "commit -m push": false, "status push": false, "": false,
 	} {
 		if p := Read(strings.Fields(line), own, withAlias); p.Is != want {
 			t.Errorf("git %s: %v, want %v", line, p.Is, want)

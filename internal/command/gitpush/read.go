@@ -16,8 +16,8 @@ func Read(args []string, own func(sub string) bool, open func(Location) Reposito
 	if p.Is, alias = c.pushes(own); alias {
 		repo := open(c.location)
 		repo.Settings = slices.Concat(repo.Settings, c.settings)
-		_, is := repo.Alias(c.sub)
-		p.Is = !repo.Known || !is
+		e, is := repo.alias(c.sub)
+		p.Is = !repo.Known || !is || e.Program
 		p.Perhaps = p.Is
 	}
 	if !p.Is {
