@@ -42,7 +42,7 @@ var scenes = []scene{
 	{types: "tipstaff init --shell", answer: "y", shows: "tests passed"},
 	{types: "tipstaff install --client claude-code", answer: "y", shows: "started as Claude Code will start it; its tools: execute_command, execute_process, execute_shell"},
 	{types: `tipstaff call execute_command '{"command": "git log --oneline"}'`, shows: "exit_code: 0"},
-	{types: `tipstaff call execute_command '{"command": "git push --force origin main"}'`, code: 1, shows: "it contains what is denied: push --force|-f|--mirror"},
+	{types: `tipstaff call execute_command '{"command": "git push --force origin main"}'`, code: 1, shows: `"push --force" (args[0], args[1]) is denied`},
 	{types: "tipstaff audit show -n 6", shows: "COMMAND_NOT_ALLOWED"},
 }
 

@@ -94,7 +94,7 @@ func TestAnAliasIsJudgedAsWhatItStandsFor(t *testing.T) {
 	}
 	for value, want := range map[string]policy.Effect{
 		"log --oneline": policy.Allow, "push": policy.Allow, "push -f": policy.Deny, "push origin main": policy.Ask,
-		"p2": policy.Allow, "clean -fdx": policy.Deny, "-c push.default=matching push": policy.Ask,
+		"p2": policy.Deny, "clean -fdx": policy.Deny, "-c push.default=matching push": policy.Ask,
 		"!f() { rm -rf x; }; f": policy.Deny, "!rm -rf x": policy.Deny, "!git clean": policy.Deny, "!git log": policy.Allow,
 	} {
 		w := unlisted()

@@ -8,6 +8,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/command/programs"
 	"tipstaff/internal/policy/language"
+	"tipstaff/internal/redact"
 )
 
 // file judges by the operator's policy file: the program must be named there,
@@ -177,6 +178,11 @@ func (j *fileJudge) verdicts(l *layer, list []language.Verdict, contained bool) 
 // nearest form that is allowed.
 func (j *fileJudge) finding(l *layer, v language.Verdict) Finding {
 	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: v.Effect, repository: v.Repository, app: v.App}
+	because := ": "
+	if len(v.Args) > 0 {
+		v.Msg = l.phrase(v.Args) + v.Msg
+		because = " because of "
+	}
 	if v.Effect == Allow {
 		f.Msg = v.Msg
 		return f
@@ -196,7 +202,7 @@ func (j *fileJudge) finding(l *layer, v language.Verdict) Finding {
 	}
 	f.Hint = strings.Join(slices.DeleteFunc(say, func(s string) bool { return s == "" }), " ")
 	if v.Effect == language.Ask {
-		f.Msg = "Command " + quoted(word) + " needs approval: " + v.Msg
+		f.Msg = "Command " + quoted(word) + " needs approval" + because + v.Msg
 		return f
 	}
 	f.Code = tipstaff.CommandNotAllowed
@@ -206,6 +212,26 @@ func (j *fileJudge) finding(l *layer, v language.Verdict) Finding {
 		f.Msg = "Command " + quoted(word) + " is not allowed (" + string(tipstaff.CommandNotAllowed) + "): " + v.Msg
 	}
 	return f
+}
+
+// phrase quotes arguments of a layer, by their index, as the record shows them:
+// "push … -f" (args[0], args[2]).
+func (l *layer) phrase(indexes []int) string {
+	words := redact.New(nil).Argv(l.words)
+	var text strings.Builder
+	var where []string
+	for i, at := range indexes {
+		switch {
+		case i == 0:
+		case at == indexes[i-1]+1:
+			text.WriteString(" ")
+		default:
+			text.WriteString(" … ")
+		}
+		text.WriteString(words[at+1])
+		where = append(where, position(l.position.Of(at)))
+	}
+	return quoted(text.String()) + " (" + strings.Join(slices.Compact(where), ", ") + ")"
 }
 
 func (j *fileJudge) notNamed(word, by string) Finding {

@@ -11,9 +11,14 @@ func Subcommand(args []string) (at Location, sub string, index int) {
 
 // Alias returns what a name stands for by the settings.
 func (r *Repository) Alias(name string) (value string, ok bool) {
+	e, ok := r.alias(name)
+	return e.Value, ok
+}
+
+func (r *Repository) alias(name string) (Setting, bool) {
 	e, ok := settings(r.Settings).last("alias", "", strings.ToLower(name))
 	if !ok {
 		e, ok = settings(r.Settings).last("alias", name, "command")
 	}
-	return e.Value, ok
+	return e, ok
 }

@@ -10,6 +10,8 @@ import (
 type Push struct {
 	// Is reports whether the command pushes.
 	Is bool
+	// Perhaps: nothing is known of the command, which is none of git's own.
+	Perhaps bool
 	// Sub is the subcommand, "" if there is none.
 	Sub string
 	// Whole reports whether everything is understood. If not, Updates are one
@@ -60,7 +62,7 @@ func (p *Push) Forces() bool {
 }
 
 // ForcesPlainly reports whether the push certainly does what --force does, for
-// at least one ref.
+// at least one ref, or is a command of others that may do so.
 func (p *Push) ForcesPlainly() bool {
 	return p.plainly || p.Whole && slices.ContainsFunc(p.Updates, func(u Update) bool { return u.Force })
 }
@@ -108,6 +110,9 @@ type Setting struct {
 
 	Value   string
 	NoValue bool // only the name is written, which means true
+	// Program: it is an alias, and there is a program git-NAME, which git would run
+	// before it.
+	Program bool
 }
 
 // Ordinary is a repository for tests and examples, which have none: names are

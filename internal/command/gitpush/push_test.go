@@ -9,6 +9,11 @@ import (
 // What git makes of pushes is compared in internal/policy/facts, where there is a real
 // repository: testdata/pushes.txt there has the readings.
 
+// own knows the commands of git that these tests use.
+func own(sub string) bool {
+	return slices.Contains([]string{"status", "stash", "commit", "subtree", "log", "svn"}, sub)
+}
+
 func ordinary(Location) Repository { return Ordinary() }
 
 func TestTheRepositoryIsOpenedForPushesOnly(t *testing.T) {
@@ -17,7 +22,7 @@ func TestTheRepositoryIsOpenedForPushesOnly(t *testing.T) {
 		"push --unknown": 0, "http-push u": 0, "--exec-path=x push": 0,
 	} {
 		opened := 0
-		Read(strings.Fields(line), func(Location) Repository { opened++; return Ordinary() })
+		Read(strings.Fields(line), own, func(Location) Repository { opened++; return Ordinary() })
 		if opened != want {
 			t.Errorf("git %s: opened %d times, want %d", line, opened, want)
 		}
@@ -25,13 +30,13 @@ func TestTheRepositoryIsOpenedForPushesOnly(t *testing.T) {
 }
 
 func TestThePlaceIsTold(t *testing.T) {
-	Read(strings.Fields("-C a --no-pager -C b --git-dir=c push"), func(at Location) Repository {
+	Read(strings.Fields("-C a --no-pager -C b --git-dir=c push"), own, func(at Location) Repository {
 		if !slices.Equal(at.Dirs, []string{"a", "b"}) || at.GitDir != "c" {
 			t.Errorf("%+v", at)
 		}
 		return Repository{}
 	})
-	p := Read(strings.Fields("--git-dir=c -C a push"), func(Location) Repository { t.Error("it is opened"); return Ordinary() })
+	p := Read(strings.Fields("--git-dir=c -C a push"), own, func(Location) Repository { t.Error("it is opened"); return Ordinary() })
 	if !p.Is || p.Whole {
 		t.Errorf("%+v", p) // where c is depends on -C behind it
 	}
@@ -41,15 +46,15 @@ func TestThePlaceIsTold(t *testing.T) {
 func TestWhatIsNotKnownMayBeAnything(t *testing.T) {
 	unknown := func(Location) Repository { return Repository{} }
 	for _, line := range []string{"push", "push origin x:refs/heads/y", "send-pack r x", "push --new", "push -Z x", "subtree push x", "flow publish", "--what push", "http-push x y"} {
-		p := Read(strings.Fields(line), unknown)
+		p := Read(strings.Fields(line), own, unknown)
 		if !p.Is || p.Whole || !p.Forces() || !p.Deletes() || !p.Implied || !p.Updates[0].MayMeet([]string{"refs/notes/x"}) || p.Updates[0].Within([]string{"refs/heads/*"}) {
 			t.Errorf("git %s: %+v", line, p)
 		}
-		if p.ForcesPlainly() {
+		if p.ForcesPlainly() && !strings.HasPrefix(line, "flow") {
 			t.Errorf("git %s: it is certain to force", line)
 		}
 	}
-	if p := Read([]string{"push", "origin", "+x"}, unknown); !p.ForcesPlainly() {
+	if p := Read([]string{"push", "origin", "+x"}, own, unknown); !p.ForcesPlainly() {
 		t.Error("a + forces, whatever the repository is")
 	}
 	if Ordinary().Follow == nil || (&Update{}).Within([]string{"refs/*"}) {
@@ -95,7 +100,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		words := strings.Fields(line)
-		p := Read(words, ordinary)
+		p := Read(words, own, ordinary)
 		switch {
 		case !p.Is && len(p.Updates) > 0:
 			t.Errorf("%q: updates without a push", line)
@@ -111,15 +116,47 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		// Whatever is put in front makes it no less of a push.
-		if more := Read(append([]string{"--no-pager"}, words...), ordinary); more.Is != p.Is || more.Whole != p.Whole {
+		if more := Read(append([]string{"--no-pager"}, words...), own, ordinary); more.Is != p.Is || more.Whole != p.Whole {
 			t.Errorf("%q: --no-pager makes a difference", line)
 		}
 		// The option --force makes every push force.
 		if at := slices.Index(words, "push"); at == 0 {
-			forced := Read(slices.Insert(slices.Clone(words), 1, "--force"), ordinary)
+			forced := Read(slices.Insert(slices.Clone(words), 1, "--force"), own, ordinary)
 			if !slices.Contains(words, "--no-force") && len(forced.Updates) > 0 && !forced.Forces() && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--no-f") }) {
 				t.Errorf("%q: with --force it does not force", line)
 			}
 		}
 	})
+}
+
+// TestOtherWordsThanPushPush: a rule about push did not see them, because it
+// compared words, and another reader knew them.
+func TestOtherWordsThanPushPush(t *testing.T) {
+	withAlias := func(Location) Repository {
+		r := Ordinary()
+		r.Settings = []Setting{{Section: "alias", Name: "lg", Value: "log --graph"}}
+		return r
+	}
+	for line, want := range map[string]bool{
+		"subtree push --prefix=a origin main": true, "subtree split --push -P a origin main": true, "lfs push origin main": true, "lfs pre-push origin": true,
+		"flow publish": true, "flow feature publish x": true, "flow feature finish x": true, "annex sync": true, "annex push": true, "spice branch submit": true,
+		"town sync": true, "machete traverse": true, "stack push": true, "review": true, "cl upload": true, "svn dcommit": true, "http-push h": true, "remote-https h": true,
+		"branchless submit": true, "unheard-of": true, "-c alias.x=push y": true, "--namespace=x review": true, "--bare lfs push o": true,
+
+		"subtree add --prefix=push o main": false, "subtree split -P a": false, "subtree pull -P a origin main": false, "lfs ls-files": false, "lfs track *.bin": false, "lfs": false,
+		"flow feature start x": false, "flow init": false, "annex get x": false, "annex": false, "svn log": false, "svn rebase": false, "absorb": false, "town config": false,
+		"lg": false, "--bare status": false, "-c alias.l=log l": false, "stash push": false, "commit -m push": false, "status push": false, "": false,
+	} {
+		if p := Read(strings.Fields(line), own, withAlias); p.Is != want {
+			t.Errorf("git %s: %v, want %v", line, p.Is, want)
+		}
+	}
+	if p := Read([]string{"lg"}, own, func(Location) Repository { return Repository{} }); !p.Is {
+		t.Error("what may be an alias of an unknown repository is taken for harmless")
+	}
+	for line, want := range map[string]bool{"subtree push -P a o main": false, "subtree push -P a o +main": true, "lfs push --all o": true, "svn dcommit": true, "review -f": true} {
+		if p := Read(strings.Fields(line), own, ordinary); p.ForcesPlainly() != want {
+			t.Errorf("git %s: forces: %v, want %v", line, p.ForcesPlainly(), want)
+		}
+	}
 }

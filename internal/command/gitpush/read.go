@@ -5,15 +5,26 @@ import (
 	"strings"
 )
 
-// Read says what a command line of git would push. open reads the repository; it
-// is called at most once, and only for a push.
-func Read(args []string, open func(Location) Repository) Push {
+// Read says what a command line of git would push. own reports whether a
+// subcommand is known, so that only commands of this package's lists push among
+// those. open reads the repository; it is called at most once, and only for what
+// may be a push.
+func Read(args []string, own func(sub string) bool, open func(Location) Repository) Push {
 	c := readCommand(args)
-	p := Push{Sub: c.sub, Is: c.pushes()}
+	p := Push{Sub: c.sub}
+	var alias bool
+	if p.Is, alias = c.pushes(own); alias {
+		repo := open(c.location)
+		repo.Settings = slices.Concat(repo.Settings, c.settings)
+		e, is := repo.alias(c.sub)
+		p.Is = !repo.Known || !is || e.Program
+		p.Perhaps = p.Is
+	}
 	if !p.Is {
 		return p
 	}
 	if c.unknown || c.sub != "push" && c.sub != "send-pack" {
+		p.plainly = c.forces()
 		return p.anything()
 	}
 	o := readOptions(c.rest, c.sub == "send-pack")
@@ -42,7 +53,7 @@ func Read(args []string, open func(Location) Repository) Push {
 
 // anything makes the push one that is not understood.
 func (p *Push) anything() Push {
-	return Push{Is: true, Sub: p.Sub, Options: p.Options, Prunes: p.Prunes, Updates: []Update{everything}, Implied: true, Forced: p.Forced, plainly: p.plainly}
+	return Push{Is: true, Perhaps: p.Perhaps, Sub: p.Sub, Options: p.Options, Prunes: p.Prunes, Updates: []Update{everything}, Implied: true, Forced: p.Forced, plainly: p.plainly}
 }
 
 // command is a command line of git up to its subcommand.
@@ -98,23 +109,6 @@ func (c *command) option(name, value string) {
 		c.location.GitDir = value
 		c.unknown = c.unknown || value == ""
 	}
-}
-
-// pushing are commands of others that push, and parts of git that do.
-var pushing = []string{"push", "send-pack", "http-push", "flow", "town", "machete", "spice", "branchless", "annex", "stack", "ps", "sync", "publish", "ship"}
-
-// pushes reports whether the command pushes, or may do so.
-func (c *command) pushes() bool {
-	switch {
-	case slices.Contains(pushing, c.sub):
-		return true
-	case c.sub == "subtree":
-		return slices.Contains(c.rest, "push")
-	case c.unknown:
-		// The subcommand may be the value of an option that is not known.
-		return slices.Contains(c.rest, "push") || slices.Contains(c.rest, "send-pack") || slices.Contains(c.rest, "http-push")
-	}
-	return false
 }
 
 // reader reads one push.

@@ -20,22 +20,29 @@
 //	is: …           interpreter: it runs what it is given or finds, so that a list of
 //	                programs is no boundary for it (nor for a wrapper); shells: it passes
 //	                its arguments to shells; fetches: it waits for other hosts;
-//	                containers: long options name containers, images and the like;
+//	                containers: long options name containers, images and the like; named:
+//	                only the name is known;
 //	                subcommands: the first word names a subcommand; abbreviates: which may
 //	                be abbreviated; single: long options have one dash; old: the first
 //	                operand may be options; early: there are no options after an operand;
 //	                inherits: options also count after a subcommand; prefixes: a directory
-//	                precedes what replaces {}; underscores: --a_b is --a-b
+//	                precedes what replaces {}; underscores: --a_b is --a-b; whole: long options
+//	                are never abbreviated; globs: an address is each text that its {a,b} and
+//	                [1-9] stand for
 //	alias NAME: …   other names of a subcommand
 //	does NAME: …    subcommands that do what NAME does, and more: rules about NAME stop them
 //	groups: …       words that may stand in front of a subcommand: image of docker
 //	knows: …        all subcommands; without it, any word may be one
+//	same: -n=--namespace …  spellings of one option: a rule about one finds the other
 //
 // Each option has a row by its kind. Dangerous long options are also recognised
-// when they are abbreviated:
+// when they are abbreviated, unless what is written is the full name of another
+// option of the table:
 //
+//	long            nothing is known of it but its name
 //	flag, value     without and with a value; maybe: with a value only if it is glued to
 //	                the option
+//	reads           the value is a file with more arguments
 //	text            a value that is free text, a pattern or the like, which is never
 //	                passed to a shell; text2: the second of two values is; last: so is
 //	                everything after it

@@ -62,8 +62,11 @@ func (r *reader) long(name string) (full string, o Option) {
 	if o, ok := r.Options[name]; ok {
 		return name, o
 	}
-	defer func() { o.Text = false }() // not every program accepts abbreviations
 	full, o = name, Option{}
+	if r.Style.Whole {
+		return full, o
+	}
+	defer func() { o.Text = false }() // not every program accepts abbreviations
 	for candidate, may := range r.Options {
 		if !strings.HasPrefix(candidate, name) || may.Kind == Ends {
 			continue
@@ -106,7 +109,7 @@ func (r *reader) oldOptions() {
 // apply carries out the meaning of an option. value counts if it is glued to
 // the option.
 func (r *reader) apply(name string, o Option, value string, glued bool) (done bool) {
-	if o.Kind == Unknown {
+	if o.Kind <= Long {
 		r.unknown(name, glued)
 		return false
 	}

@@ -28,6 +28,8 @@ type Program struct {
 	// Containers: the value of a long option is the name of a container, an
 	// image or the like, and not a program.
 	Containers bool
+	// Named: only its name is known.
+	Named bool
 
 	Style   Style
 	Aliases map[string]string // other names of subcommands → the name in the rows
@@ -42,6 +44,7 @@ type Program struct {
 	Never       string   // why it cannot be judged at all; "" if it can be
 	Wrapper     *Wrapper // nil: its operands are not a command line
 	Options     map[string]Option
+	Same        map[string][]string // other spellings of an option: -n is --namespace
 	Operands    Operands
 	Safe        []string // keys of settings that are harmless
 	Settings    []string // keys of settings that name programs
@@ -65,6 +68,8 @@ type Style struct {
 	Underscores bool // --a_b is --a-b
 	Abbreviates bool // the subcommand may be abbreviated
 	Prefixes    bool // a directory precedes what replaces {}
+	Whole       bool // long options are never abbreviated
+	Globs       bool // an address is each text that its {a,b} and [1-9] stand for
 }
 
 // Wrapper says how the operands of a wrapper form a command line.
@@ -110,10 +115,12 @@ type Kind int
 // The kinds are the rows of the tables; doc.go explains them.
 const (
 	Unknown Kind = iota
+	Long
 	Flag
 	Perhaps
 	Value
 	Value2
+	Reads
 	Maybe
 	ValueProgram
 	MaybeProgram
@@ -138,7 +145,7 @@ const (
 // takesValue reports whether an option of this kind is followed by its value.
 func (k Kind) takesValue() bool {
 	switch k {
-	case Value, Value2, ValueProgram, Splits, Hole, Variable, Moves, Setting, SettingEnv, Code:
+	case Value, Value2, Reads, ValueProgram, Splits, Hole, Variable, Moves, Setting, SettingEnv, Code:
 		return true
 	}
 	return false

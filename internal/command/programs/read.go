@@ -225,6 +225,7 @@ func (r *reader) subcommand(arg string) {
 	}
 	merged.Shells = r.Shells
 	merged.Style.Single = merged.Style.Single || r.Style.Single
+	merged.Style.Whole = r.Style.Whole
 	rest := newReader(&merged, r.by+" "+arg, r.args[r.at+1:], Position{r.base.Of(r.at + 1), r.base.InOne}, r.text[r.at+1:])
 	rest.read()
 	r.out.Acts = append(r.out.Acts, rest.out.Acts...)

@@ -89,8 +89,8 @@ func (p *Program) row(row string) error {
 	case "is":
 		s := &p.Style
 		return set(words, map[string]*bool{
-			"interpreter": &p.Interpreter, "shells": &p.Shells, "fetches": &p.Fetches, "containers": &p.Containers,
-			"single": &s.Single, "old": &s.Old, "early": &s.Early, "inherits": &s.Inherits,
+			"interpreter": &p.Interpreter, "shells": &p.Shells, "fetches": &p.Fetches, "containers": &p.Containers, "named": &p.Named,
+			"single": &s.Single, "old": &s.Old, "early": &s.Early, "inherits": &s.Inherits, "whole": &s.Whole, "globs": &s.Globs,
 			"subcommands": &s.Subcommands, "underscores": &s.Underscores, "abbreviates": &s.Abbreviates, "prefixes": &s.Prefixes,
 		})
 	case "alias":
@@ -107,6 +107,8 @@ func (p *Program) row(row string) error {
 		for _, sub := range words {
 			p.Does[sub] = append(p.Does[sub], key[1:]...)
 		}
+	case "same":
+		return p.sameRow(words)
 	case "knows":
 		p.Knows = append(p.Knows, words...)
 	case "groups":
@@ -129,6 +131,22 @@ func (p *Program) row(row string) error {
 	return nil
 }
 
+// sameRow reads pairs of options that mean the same. One may be in several
+// pairs, because a letter means this in one subcommand, and that in another.
+func (p *Program) sameRow(pairs []string) error {
+	if p.Same == nil {
+		p.Same = map[string][]string{}
+	}
+	for _, pair := range pairs {
+		a, b, ok := strings.Cut(pair, "=")
+		if !ok {
+			return fmt.Errorf("%q is no pair, as -n=--namespace", pair)
+		}
+		p.Same[a], p.Same[b] = append(p.Same[a], b), append(p.Same[b], a)
+	}
+	return nil
+}
+
 // set sets the flags that words name.
 func set(words []string, flags map[string]*bool) error {
 	for _, word := range words {
@@ -142,7 +160,7 @@ func set(words []string, flags map[string]*bool) error {
 }
 
 var kinds = map[string]Option{
-	"flag": {Kind: Flag}, "perhaps": {Kind: Perhaps}, "value": {Kind: Value}, "maybe": {Kind: Maybe}, "program": {Kind: ValueProgram}, "maybe-program": {Kind: MaybeProgram},
+	"long": {Kind: Long}, "flag": {Kind: Flag}, "reads": {Kind: Reads}, "perhaps": {Kind: Perhaps}, "value": {Kind: Value}, "maybe": {Kind: Maybe}, "program": {Kind: ValueProgram}, "maybe-program": {Kind: MaybeProgram},
 	"splits": {Kind: Splits}, "until": {Kind: Until}, "until-moved": {Kind: UntilMoved}, "hole": {Kind: Hole}, "maybe-hole": {Kind: MaybeHole},
 	"variable": {Kind: Variable}, "moves": {Kind: Moves}, "plain": {Kind: Plain}, "ends": {Kind: Ends}, "needs": {Kind: Needs},
 	"refuse": {Kind: Refuse}, "maybe-refuse": {Kind: MaybeRefuse}, "setting": {Kind: Setting}, "setting-env": {Kind: SettingEnv}, "code": {Kind: Code},
@@ -158,7 +176,11 @@ func (p *Program) optionRow(key, options []string) error {
 	kind.Of = strings.Join(key[1:], " ")
 	for _, name := range options {
 		o := kind
-		if known := p.Options[name]; known.Kind == Code || known.Text {
+		known := p.Options[name]
+		if kind.Kind == Long && known.Kind != Unknown {
+			return fmt.Errorf("%s has a row already", name)
+		}
+		if known.Kind == Code || known.Text {
 			o = Option{Kind: max(known.Kind, kind.Kind), Of: known.Of + kind.Of, Text: known.Text || kind.Text, Last: known.Last || kind.Last}
 		}
 		p.Options[name] = o

@@ -21,6 +21,7 @@ type line struct {
 	// optional leaves the names out that are not installed.
 	optional bool
 	deny     []string
+	denyWhy  string
 	ask      []string
 	askWhy   string
 	inside   bool // every path must lead inside the roots
@@ -69,7 +70,7 @@ var kits = []kit{
 		name: "git", marks: []string{".git"}, presets: []string{"git"},
 		lines: []line{{
 			why:      "Work on branches and commit; what reaches others is a person's to allow.",
-			programs: []string{"git"}, deny: []string{"push --force|-f|--mirror"}, ask: []string{"push"}, askWhy: "It publishes commits.",
+			programs: []string{"git"}, deny: []string{"push --force|-f|--mirror"}, denyWhy: "It rewrites or removes what others have fetched. Push a new branch.", ask: []string{"push"}, askWhy: "It publishes commits.",
 			tests: []test{{"git status", "allow"}, {"git commit -m 'push --force is only text here'", "allow"}, {"git push origin main", "ask"}, {"git push -f origin main", "deny"}},
 		}},
 	},

@@ -164,11 +164,14 @@ func (l line) row() string {
 	for _, list := range []struct {
 		key   string
 		rules []string
-	}{{"deny", l.deny}, {"ask", l.ask}} {
+		why   string
+	}{{"deny", l.deny, l.denyWhy}, {"ask", l.ask, ""}} {
 		if len(list.rules) > 0 {
 			quoted := make([]string, len(list.rules))
 			for i, r := range list.rules {
-				quoted[i] = quote(r)
+				if quoted[i] = quote(r); list.why != "" {
+					quoted[i] = "{rule: " + quoted[i] + ", why: " + quote(list.why) + "}"
+				}
 			}
 			parts = append(parts, list.key+": ["+strings.Join(quoted, ", ")+"]")
 		}

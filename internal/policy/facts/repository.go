@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -33,6 +34,12 @@ func (h *Host) Repository(run policy.GitRun) gitpush.Repository {
 	head, err := r.head()
 	if err != nil {
 		return gitpush.Repository{}
+	}
+	for i := range c.settings {
+		if e := &c.settings[i]; e.Section == "alias" {
+			_, err := h.Lookup("git-" + cmp.Or(e.Sub, e.Name))
+			e.Program = err == nil
+		}
 	}
 	return gitpush.Repository{Known: true, Head: head, Settings: c.settings, Follow: r.follow}
 }

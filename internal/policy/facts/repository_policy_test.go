@@ -103,7 +103,7 @@ func BenchmarkRepository(b *testing.B) {
 	}
 	defer d.Close()
 	for b.Loop() {
-		p := gitpush.Read([]string{"push"}, func(at gitpush.Location) gitpush.Repository {
+		p := gitpush.Read([]string{"push"}, own, func(at gitpush.Location) gitpush.Repository {
 			return h.Repository(policy.GitRun{Dir: d, Location: at, Program: "/usr/bin/git", Home: dir})
 		})
 		if !p.Whole {

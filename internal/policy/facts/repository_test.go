@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -145,7 +146,7 @@ func (w *remotes) read(words []string) gitpush.Push {
 		w.Fatal(err)
 	}
 	defer dir.Close()
-	return gitpush.Read(words, func(at gitpush.Location) gitpush.Repository {
+	return gitpush.Read(words, own, func(at gitpush.Location) gitpush.Repository {
 		return h.Repository(policy.GitRun{Dir: dir, Location: at, Program: "/usr/bin/git", Home: w.home})
 	})
 }
@@ -248,7 +249,7 @@ func TestGitUpdatesNoMoreThanIsRead(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "%s\t%s\n", form, saying(&p))
 		forms++
-		if !slices.Contains(words, "push") || slices.Contains(words, "subtree") {
+		if !slices.Contains(words, "push") || slices.Contains(words, "subtree") || slices.Contains(words, "lfs") {
 			continue
 		}
 		done := w.pushed(words[1:])
@@ -317,4 +318,38 @@ func TestRandomPushesAreWithinWhatIsRead(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 120 push", pushed)
+}
+
+// own knows the commands of git that these tests use.
+func own(sub string) bool { return sub == "status" || sub == "stash" }
+
+// TestAnAliasDoesNotHideAProgram: git runs a program git-review before an alias
+// of that name, so who plants alias.review = status has not made it harmless.
+func TestAnAliasDoesNotHideAProgram(t *testing.T) {
+	w := newRemotes(t)
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "git-review"), []byte("#!/bin/sh\necho the program\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.git("config", "alias.review", "status")
+	w.git("config", "alias.lg", "log --oneline")
+	cmd := exec.Command("git", "review")
+	cmd.Dir, cmd.Env = w.dir, []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + w.home}
+	if out, err := cmd.Output(); err != nil || string(out) != "the program\n" {
+		t.Fatalf("git runs the alias: %q, %v", out, err)
+	}
+	h := New(Options{Path: bin + ":/usr/bin:/bin", Home: w.home})
+	dir, err := h.Directory(w.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for sub, want := range map[string]bool{"review": true, "lg": false, "unheard-of": true} {
+		p := gitpush.Read([]string{sub}, own, func(at gitpush.Location) gitpush.Repository {
+			return h.Repository(policy.GitRun{Dir: dir, Location: at, Program: "/usr/bin/git", Home: w.home})
+		})
+		if p.Is != want {
+			t.Errorf("git %s may push: %v, want %v", sub, p.Is, want)
+		}
+	}
 }

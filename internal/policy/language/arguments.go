@@ -1,6 +1,7 @@
 package language
 
 import (
+	"slices"
 	"strings"
 
 	"tipstaff/internal/command/gitpush"
@@ -48,11 +49,12 @@ type style struct {
 	abbreviates bool // the subcommand may be abbreviated
 	underscores bool // --a_b is --a-b
 	program     string
+	table       *programs.Program // nil: nothing is known of it
 	aliases     map[string]string
 	does        map[string][]string
 	groups      []string
 	text        []textFlag
-	longOptions map[string]bool // long options that the rules name
+	longOptions map[string]bool // long options that rules of allow name
 	final       map[string]bool // options after which another program's options begin
 	plain       map[string]bool // options without a value: an operand follows
 }
@@ -64,12 +66,13 @@ func styleOf(program string) *style {
 	if p == nil {
 		return s
 	}
+	s.table = p
 	s.single, s.subcommands, s.abbreviates, s.aliases = p.Style.Single, p.Style.Subcommands, p.Style.Abbreviates, p.Aliases
 	s.underscores, s.does, s.groups = p.Style.Underscores, p.Does, p.Groups
 	for name, o := range p.Options {
 		switch o.Kind {
 		case programs.Flag, programs.Maybe:
-			s.plain[name], s.longOptions[name] = true, strings.HasPrefix(name, "--")
+			s.plain[name] = true
 		case programs.Module:
 			s.final[name] = true
 		}
@@ -102,6 +105,9 @@ type reading struct {
 	// openFlags: arguments from input may be options, because no -- ends the
 	// options.
 	openFlags bool
+
+	// tables know the options: those of the program, and of its subcommand.
+	tables []*programs.Program
 
 	raw, lower []string // of texts, once computed
 	push       *gitpush.Push
@@ -148,7 +154,49 @@ func read(a Args, s *style) reading {
 		prevFlag = !strings.Contains(w, "=") && !s.plain[w] && g.examined == w
 	}
 	r.openFlags = r.open && !ended
+	r.tables = s.tables(words)
 	return r
+}
+
+// tables returns what is known of a program's options, and of those of the
+// subcommands that words name.
+func (s *style) tables(words []string) []*programs.Program {
+	if s.table == nil {
+		return nil
+	}
+	out := []*programs.Program{s.table}
+	for _, word := range words {
+		if sub := out[len(out)-1].Subcommands[word]; sub != nil {
+			out = append(out, sub)
+		}
+	}
+	return out
+}
+
+// isFull reports whether a long option is known by this name, and so is no
+// abbreviation of another one.
+func (r *reading) isFull(name string) bool {
+	return r.style.longOptions[name] || slices.ContainsFunc(r.tables, func(t *programs.Program) bool {
+		return t.Options[name].Kind != programs.Unknown || t.Style.Single && t.Options[name[1:]].Kind != programs.Unknown
+	})
+}
+
+// readsArguments reports whether an argument is an option that takes more of
+// them from a file: -K of curl.
+func (r *reading) readsArguments(a *argument) bool {
+	for _, t := range r.tables {
+		for name, o := range t.Options {
+			if n := (flagName{name: name}); o.Kind == programs.Reads && a.flag && n.isAt(a.examined, r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// abbreviates reports whether a long option may be an abbreviation of another.
+func (r *reading) abbreviates(name, full string) bool {
+	return len(name) > 2 && strings.HasPrefix(full, name) && (r.style.table == nil || !r.style.table.Style.Whole) && !r.isFull(name)
 }
 
 // textFlag hides the text that is glued to a text flag. It reports whether the

@@ -163,6 +163,9 @@ func (l *loader) rules(e *entry, name string, items []Item, why Text, whole bool
 		if !l.compile(&r, whole) || l.notGit(&r, e.program) {
 			continue
 		}
+		for i := range r.content.flags {
+			r.content.flags[i].asWritten = strings.HasPrefix(name, presetPrefix)
+		}
 		if whole && item.Until.Past(l.policy.now) {
 			l.policy.Past = append(l.policy.Past, Fault{Pos: item.Rule.At, Msg: "the rule counts no more: it was allowed until " + item.Until.Day.Format("2006-01-02")})
 			continue

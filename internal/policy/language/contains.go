@@ -1,6 +1,7 @@
 package language
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -29,6 +30,7 @@ type contentFlag struct {
 	conditions []alternative // these replace the option: see special.go
 	value      *token        // the condition on its value
 	forces     bool          // it is --force of git push, in any spelling
+	asWritten  bool          // of a preset: it names every spelling that it means
 }
 
 type flagName struct {
@@ -144,13 +146,23 @@ func (c *content) inOrder(unmet []int, r *reading, f Facts) bool {
 		return true
 	}
 	anchored := c.anchored && r.style.subcommands && unmet[0] == 0
-	k := 0
-	for i := range r.args {
+	k, from := 0, 0
+	if at := r.pushAt(f); anchored && at >= 0 && isPush([]token{c.words[0].token}) {
+		if k, from = 1, at+1; k == len(unmet) {
+			return true
+		}
+	}
+	for i := from; i < len(r.args); i++ {
 		a := &r.args[i]
+		w := &c.words[unmet[k]]
+		if a.flag && !a.value && !a.hidden && w.isGluedTo(a, r.style.single) {
+			if k++; k == len(unmet) {
+				return true
+			}
+		}
 		if a.hidden || a.flag && !a.value || a.end {
 			continue
 		}
-		w := &c.words[unmet[k]]
 		ok := w.isIn(a, f) || anchored && k == 0 && w.isAlias(a.text, r.style)
 		if ok {
 			if k++; k == len(unmet) {
@@ -175,11 +187,30 @@ func (t *token) isIn(a *argument, f Facts) bool {
 		return true
 	}
 	for _, alt := range t.alts {
-		if alt.kind == literal && alt.text == a.text || alt.kind == glob && MatchGlob(alt.text, a.text) || alt.isA(a.text, f) {
+		text := a.text
+		if strings.HasPrefix(text, "./") && !strings.HasPrefix(alt.text, "./") {
+			text = path.Clean(text)
+		}
+		if alt.kind == literal && alt.text == text || alt.kind == glob && (MatchGlob(alt.text, text) || MatchGlob(alt.text, a.text)) || alt.isA(a.text, f) || alt.file && alt.namesFile(a.text) {
 			return true
 		}
 	}
 	return false
+}
+
+// folds reports whether a text is the word in another case: curl -X delete.
+func (t *token) folds(text string) bool {
+	return slices.ContainsFunc(t.alts, func(a alternative) bool {
+		return a.kind <= glob && MatchGlob(strings.ToLower(a.text), strings.ToLower(text))
+	})
+}
+
+// isGluedTo reports whether the word is the name of a file that is glued to an
+// option.
+func (t *token) isGluedTo(a *argument, single bool) bool {
+	return slices.ContainsFunc(t.alts, func(alt alternative) bool {
+		return alt.file && slices.ContainsFunc(a.texts(single)[1:], alt.isFile)
+	})
 }
 
 // isAlias reports whether a word is an alias or an abbreviation of a subcommand.
@@ -213,8 +244,12 @@ func (c *contentFlag) in(r *reading, value *token, f Facts) bool {
 	if c.forces && r.forcesPlainly(f) {
 		return true
 	}
-	for _, n := range c.alts {
-		if n.letters(r.style) && value == nil && !n.own && c.value == nil && r.hasLetters(n.name[1:]) {
+	names := c.alts
+	if !c.asWritten {
+		names = r.spellings(names)
+	}
+	for _, n := range names {
+		if n.letters(r.style) && value == nil && !n.own && c.value == nil && r.hasLetters(n.name[1:], c.asWritten) {
 			return true
 		}
 		end := len(r.args)
@@ -223,7 +258,7 @@ func (c *contentFlag) in(r *reading, value *token, f Facts) bool {
 		}
 		for i := range r.args[:end] {
 			a := &r.args[i]
-			if !a.filled && (!a.flag || !a.hole && !n.isAt(a.examined, r.style)) || c.value != nil && !n.valueHolds(r, i, c.value, f) {
+			if !a.filled && (!a.flag || !a.hole && !n.isAt(a.examined, r)) || c.value != nil && !n.valueHolds(r, i, c.value, f) {
 				continue
 			}
 			if value == nil && !n.has || n.valueAt(r, i, value, f) {
@@ -240,7 +275,7 @@ func (n *flagName) valueAt(r *reading, i int, value *token, f Facts) bool {
 		if n.has && !hole && !MatchGlob(n.value, text) {
 			return false
 		}
-		return value == nil || value.isIn(&argument{text: text, hole: hole}, f)
+		return value == nil || value.isIn(&argument{text: text, hole: hole}, f) || value.folds(text)
 	}
 	a := &r.args[i]
 	if a.hole {
@@ -260,8 +295,25 @@ func (n *flagName) valueAt(r *reading, i int, value *token, f Facts) bool {
 	return false
 }
 
+// spellings adds the other names under which options are known: --namespace for
+// -n.
+func (r *reading) spellings(names []flagName) []flagName {
+	out := names
+	for i := range names {
+		for _, t := range r.tables {
+			for _, other := range t.Same[names[i].name] {
+				n := names[i]
+				n.name = other
+				out = append(slices.Clip(out), n)
+			}
+		}
+	}
+	return out
+}
+
 // isAt reports whether an argument is the option, in any spelling.
-func (n *flagName) isAt(text string, s *style) bool {
+func (n *flagName) isAt(text string, r *reading) bool {
+	s := r.style
 	name, _, _ := strings.Cut(text, "=")
 	if s.underscores && strings.HasPrefix(name, "-") {
 		name = strings.ReplaceAll(name, "_", "-")
@@ -273,7 +325,7 @@ func (n *flagName) isAt(text string, s *style) bool {
 		return true
 	case strings.HasPrefix(n.name, "--"):
 		// Abbreviated, or with one dash, as programs written in Go accept it.
-		return strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(n.name, name) && !s.longOptions[name] ||
+		return r.abbreviates(name, n.name) ||
 			len(n.name) > 3 && name == n.name[1:]
 	case len(n.name) > 2 || s.single:
 		return name == "-"+n.name
@@ -289,14 +341,16 @@ func (n *flagName) letters(s *style) bool {
 	return !s.single && !n.glob && len(n.name) > 2 && n.name[1] != '-' && allLetters(n.name[1:])
 }
 
-func (r *reading) hasLetters(letters string) bool {
+// hasLetters reports whether all of the letters are there, each in any spelling.
+func (r *reading) hasLetters(letters string, asWritten bool) bool {
 	for i := range len(letters) {
-		found := false
-		for j := range r.args {
-			a := &r.args[j]
-			found = found || a.filled || a.flag && (a.hole || !strings.HasPrefix(a.examined, "--") && cluster(a.examined, letters[i]))
+		names := []flagName{{name: "-" + letters[i:i+1]}}
+		if !asWritten {
+			names = r.spellings(names)
 		}
-		if !found {
+		if !slices.ContainsFunc(r.args, func(a argument) bool {
+			return a.filled || a.flag && (a.hole || slices.ContainsFunc(names, func(n flagName) bool { return n.isAt(a.examined, r) }))
+		}) {
 			return false
 		}
 	}

@@ -13,11 +13,7 @@ import (
 // one that [gitconfig.MaySet] does not know to be harmless. What git config
 // only shows is none.
 func (r *reading) setsGit() bool {
-	words := make([]string, len(r.args))
-	for i := range r.args {
-		words[i] = r.args[i].text
-	}
-	return slices.ContainsFunc(programs.Read("git", words, programs.Position{}).Acts, func(a programs.Act) bool {
+	return slices.ContainsFunc(programs.Read("git", r.words(), programs.Position{}).Acts, func(a programs.Act) bool {
 		if a.Kind != programs.Sets && a.Kind != programs.SetsNamed {
 			return false
 		}

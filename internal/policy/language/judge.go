@@ -26,8 +26,11 @@ type Verdict struct {
 	Effect Effect
 	Rule   string // git/deny, the id of the rule if it has one, or git/default
 	At     Pos
-	// Msg says what was found, for the caller; it names no file.
+	// Msg says what was found, for the caller; it names no file. If there are
+	// Args, it continues them: " is denied".
 	Msg string
+	// Args are the arguments that decided, by their index.
+	Args []int
 	// Why is the operator's reason, "" without one.
 	Why string
 	// Default: no rule allows or asks, so the file's default applies.
@@ -85,6 +88,7 @@ type judge struct {
 	base    *entry // the file's own rules, or those for all programs; nil without any
 	preset  *entry // what presets add; may be base
 	reading reading
+	answers answered // for the search of what decided
 	out     []Verdict
 }
 
@@ -99,6 +103,21 @@ func (j *judge) style() *style {
 		return j.base.style
 	}
 	return &plain
+}
+
+// found adds a verdict of a rule of ask or deny, which names the arguments that
+// decided and never the rule, whose language is the operator's.
+func (j *judge) found(e Effect, r *rule, of string) {
+	args := j.deciding(r)
+	what, does := "", map[Effect]string{Deny: " is denied", Ask: ""}
+	if len(args) == 0 {
+		what, does[Ask] = "this use of it", " does"
+		if r.content.all {
+			what = "every use of it"
+		}
+	}
+	j.add(e, r, what+does[e]+of+r.shows(&j.reading))
+	j.out[len(j.out)-1].Args = args
 }
 
 func (j *judge) add(e Effect, r *rule, msg string) {
@@ -133,12 +152,12 @@ func (j *judge) profile(p *profile) {
 	}
 	for i := range p.deny {
 		if r := &p.deny[i]; r.isFor(j.q.Program) && r.content.in(&j.reading, j.f) {
-			j.add(Deny, &r.rule, "it contains what is denied to this caller: "+r.item.Rule.Value+r.shows(&j.reading))
+			j.found(Deny, &r.rule, " to this caller")
 		}
 	}
 	for i := range p.ask {
 		if r := &p.ask[i]; r.isFor(j.q.Program) && r.content.in(&j.reading, j.f) {
-			j.add(Ask, &r.rule, "it contains what needs approval for this caller: "+r.item.Rule.Value+r.shows(&j.reading))
+			j.found(Ask, &r.rule, " for this caller")
 		}
 	}
 }
@@ -171,19 +190,16 @@ func (j *judge) rules() {
 
 // contained adds a verdict for each rule of a list whose words are in the
 // command, not only the first, so that a caller learns every reason at once.
-// any reports whether there was one.
+// any reports whether one speaks of the command: what is a push only because
+// nothing is known of it is not offered to a person by ask: [push].
 func (j *judge) contained(effect Effect, list []rule) (any bool) {
 	for i := range list {
 		r := &list[i]
 		if !r.content.in(&j.reading, j.f) {
 			continue
 		}
-		any = true
-		what := "it contains what is denied: "
-		if effect == Ask {
-			what = "it contains what needs approval: "
-		}
-		j.add(effect, r, what+cut(r.item.Rule.Value)+r.shows(&j.reading))
+		any = any || !isPush(r.tokens) || j.reading.push == nil || !j.reading.push.Perhaps
+		j.found(effect, r, "")
 	}
 	return any
 }
@@ -242,13 +258,24 @@ func (j *judge) paths(e *entry) {
 		if a.end || a.hidden || a.text == "-" {
 			continue
 		}
+		if j.reading.readsArguments(a) {
+			deny(fmt.Sprintf("args[%d] takes more arguments from a file, whose paths are not looked at", i))
+			return
+		}
 		for _, p := range pathsIn(a) {
-			if a.hole || !j.f.Inside(p) {
+			if a.hole || j.leads(p) {
 				deny(fmt.Sprintf("args[%d] leads outside of the roots", i))
 				return
 			}
 		}
 	}
+}
+
+// leads reports whether a path, or one that the program makes of it, may lead
+// outside of the roots.
+func (j *judge) leads(path string) bool {
+	names, whole := j.reading.names(path)
+	return !whole || slices.ContainsFunc(names, func(name string) bool { return !j.f.Inside(name) })
 }
 
 // pathsIn returns the texts of an argument that could be paths.

@@ -18,8 +18,8 @@ type LintOptions struct {
 	Now time.Time
 }
 
-// Lint returns what is doubtful in a valid policy: rules that never decide,
-// expired rules, programs that run other programs and are allowed without a
+// Lint returns what is doubtful in a valid policy: rules that never decide
+// (because of others, also of a preset), expired rules, programs that run other programs and are allowed without a
 // rule about their arguments, * as a program, and presets that exist for a
 // program but are not extended.
 func (p *Policy) Lint(o LintOptions) []Fault {
@@ -71,7 +71,9 @@ func (l *linter) open(names []string, c *Command) {
 		l.add(at, "name the programs that are needed", "every program is allowed that no other key names")
 		return
 	}
-	l.unknown(names, at)
+	if c.Allow[i].Why.Value == "" {
+		l.unknown(names, at)
+	}
 	if l.o.Runs == nil || len(c.Ask)+len(c.Deny) > 0 || c.Allow[i].Why.Value != "" {
 		return
 	}
@@ -141,9 +143,13 @@ func (l *linter) branches(names []string, list []rule) {
 // see it.
 func (l *linter) unknown(names []string, at Pos) {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return strings.Contains(name, "/") || programs.Find(name) != nil || programs.Find(programs.PlainName(name)) != nil || slices.Contains(presetPrograms(), name)
+		known := programs.Find(name)
+		if known == nil {
+			known = programs.Find(programs.PlainName(name))
+		}
+		return strings.Contains(name, "/") || known != nil && !known.Named || slices.Contains(presetPrograms(), name)
 	})
-	const hint = "allow the forms that are needed, or deny the options that start programs, write or send; this warning goes away when the rule is no * alone"
+	const hint = "allow the forms that are needed, deny the options that start programs, write or send, or give the rule * a why"
 	switch len(names) {
 	case 0:
 	case 1:
@@ -171,19 +177,10 @@ func (l *linter) unreachable(e *entry) {
 				break
 			}
 		}
-		words, fixed := fixedWords(r.tokens)
-		if !fixed {
-			continue
-		}
-		seen := read(Args{Words: words}, e.style)
-		for _, list := range [][]rule{e.deny, e.ask} {
-			for k := range list {
-				if d := &list[k]; d.content.in(&seen, lexical{}) {
-					l.add(r.item.Rule.At, "remove one of them", "the rule %q never allows: %s in %s stands against it", cut(r.item.Rule.Value), d.item.Rule.Value, d.item.Rule.At)
-					break
-				}
-			}
-		}
+		l.against(e, r, "allows", e.deny, e.ask)
+	}
+	for i := range e.ask {
+		l.against(e, &e.ask[i], "asks", e.deny)
 	}
 	l.twice(e.deny, e.deny)
 	l.twice(e.ask, e.ask)
@@ -223,18 +220,79 @@ func covers(a, b []token) bool {
 	return len(a) == len(b)
 }
 
-// fixedWords returns the words of a pattern that leaves only the arguments
-// after them open.
-func fixedWords(tokens []token) ([]string, bool) {
-	var words []string
-	for i := range tokens {
-		if t := &tokens[i]; len(t.alts) == 1 && t.alts[0].kind == literal {
-			words = append(words, t.alts[0].text)
-		} else if !t.rest() || i < len(tokens)-1 {
-			return nil, false
+// against reports a rule of which another one, perhaps of a preset, decides each
+// command that it is about.
+func (l *linter) against(e *entry, r *rule, does string, lists ...[]rule) {
+	all := samples(r.tokens)
+	if len(all) == 0 {
+		return
+	}
+	var stronger *rule
+	for _, words := range all {
+		if stronger = strongerThan(e, words, r, lists); stronger == nil {
+			return
 		}
 	}
-	return words, len(words) > 0
+	hint := "remove one of them"
+	if preset := stronger.item.Rule.At.File; preset != l.p.Name {
+		hint = "remove it, or do not extend " + preset
+	}
+	l.add(r.item.Rule.At, hint, "the rule %q never %s: %s in %s stands against it", cut(r.item.Rule.Value), does, cut(stronger.item.Rule.Value), stronger.item.Rule.At)
+}
+
+// strongerThan returns the rule of some lists that decides a command instead of
+// a rule, whatever follows; nil if there is none.
+func strongerThan(e *entry, words []string, r *rule, lists [][]rule) *rule {
+	seen, more := read(Args{Words: words}, e.style), read(Args{Words: append(slices.Clip(words), "x")}, e.style)
+	for _, list := range lists {
+		for k := range list {
+			if d := &list[k]; d != r && d.content.in(&seen, lexical{}) && d.content.in(&more, lexical{}) {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+// samples returns a command for each way of choosing the alternatives of a
+// pattern, with x for what it leaves open; nil where no sample says enough.
+func samples(tokens []token) [][]string {
+	const most = 64
+	out := [][]string{nil}
+	for i := range tokens {
+		t := &tokens[i]
+		if t.rest() && i == len(tokens)-1 {
+			break
+		}
+		var next [][]string
+		for _, before := range out {
+			for _, a := range t.alts {
+				word, ok := a.sample()
+				if !ok || len(next) == most {
+					return nil
+				}
+				next = append(next, append(slices.Clip(before), word))
+			}
+		}
+		out = next
+	}
+	if out[0] == nil {
+		return nil
+	}
+	return out
+}
+
+// sample returns a text that the alternative matches.
+func (a *alternative) sample() (string, bool) {
+	switch a.kind {
+	case literal, glob, typedFile, typedURL:
+		return strings.ReplaceAll(strings.TrimPrefix(a.text, "^"), "*", "x"), true
+	case anyOne, typedPath:
+		return "x", true
+	case typedInt:
+		return "1", true
+	}
+	return "", false
 }
 
 // presetsOf returns the presets with rules for a program, except the strict

@@ -78,6 +78,9 @@ func (l *loader) file() {
 		if r.At.Set() && !strings.HasPrefix(r.Value, "/") {
 			l.faults.add(r.At, "", "the root %q is not an absolute path", cut(r.Value))
 		}
+		if r.At.Set() && strings.ContainsAny(r.Value, "*?[") {
+			l.faults.add(r.At, "write each directory", "the root %q has a pattern, and none stands for anything in a root", cut(r.Value))
+		}
 	}
 	if f.Limits.Timeout.D > f.Limits.MaxTimeout.D && f.Limits.MaxTimeout.D > 0 {
 		l.faults.add(f.Limits.Timeout.At, "", "timeout is longer than max_timeout")

@@ -35,6 +35,15 @@ func (t *token) mistaken(of subject) (msg, meant string) {
 		return "ends with a comma", "write an item for each, or a|b"
 	case strings.HasPrefix(t.text, "~/"), strings.HasPrefix(t.text, "$"), strings.HasPrefix(t.text, "`"):
 		return "is never expanded: no shell reads the command", "write the path itself, or deny what leads outside by paths: inside-roots"
+	case strings.HasPrefix(t.text, "Bash("), of.first && strings.HasSuffix(t.text, ":*") && of.has(strings.TrimSuffix(t.text, ":*")):
+		return "is the form of another program's rules", strings.TrimSuffix(strings.TrimPrefix(t.text, "Bash("), ":*")
+	case strings.Contains(t.text, "?") && !strings.Contains(t.text, "://") && !likeRegexp(t.text):
+		return "has a ?, which stands for itself only; * stands for any text", strings.ReplaceAll(t.text, "?", "*")
+	case !of.whole && len(of.names) > 0 && slices.Contains([]string{"kubectl", "oc"}, of.names[0]) && t.alts[0].kind == literal && kindAndName().MatchString(t.text):
+		kind, name, _ := strings.Cut(t.text, "/")
+		return "is one spelling of several: " + kind + " " + name + " and longer names of the kind mean the same", name + "|*/" + name
+	case of.first && slices.ContainsFunc(of.names, func(n string) bool { return slices.Contains(lineShells, n) }) && t.alts[0].kind == literal && programs.Find(t.text) != nil:
+		return "is a word in a line that the shell reads, and rules see its arguments only", "deny -c, and allow the scripts that are meant"
 	case likeRegexp(t.text):
 		return "looks like a regular expression; * stands for any text, and a|b for either", globOfRegexp(t.text)
 	}
@@ -49,6 +58,11 @@ func (t *token) mistaken(of subject) (msg, meant string) {
 var regexps = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^/.*[.*+?()\[\]^$\\].*/[a-z]?$|^\^[^-]|.\$$|\\[bBdDsSwW.]|\(\?|\(.*\||\[\^|\.\+|\]\+|\]\*|^\.\*|\.\*(?:[A-Za-z]|\$|$)|^-.*\.\*|\)\?`)
 })
+
+// lineShells are programs to which a command is one argument.
+var lineShells = []string{"sh", "bash", "dash", "ash", "ksh", "zsh", "fish", "csh", "tcsh", "rbash"}
+
+var kindAndName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z.]*/[a-z0-9][a-z0-9.-]*$`) })
 
 // likeRegexp reports whether a text looks like a regular expression. A key like
 // alias.* does not: there it stands for what it says.
@@ -139,6 +153,37 @@ var presetOptions = sync.OnceValue(func() map[string][]string {
 				for _, word := range strings.FieldsFunc(item.Rule.Value, func(r rune) bool { return strings.ContainsRune(" |{}^", r) }) {
 					if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(name, "--") && !strings.ContainsAny(name, "*:") {
 						found = append(found, name)
+					}
+				}
+			}
+			for name := range strings.SplitSeq(row.Key.Value, "|") {
+				out[name] = append(out[name], found...)
+			}
+		}
+	})
+	return out
+})
+
+// presetWords are the words in the rules of presets that could be subcommands,
+// by program; delete of delete-*.
+var presetWords = sync.OnceValue(func() map[string][]string {
+	out := map[string][]string{}
+	eachPreset(func(_ string, p *Preset) {
+		for _, row := range p.Commands.Rows {
+			var found []string
+			for _, item := range slices.Concat(row.Value.Ask, row.Value.Deny) {
+				tokens, _ := parsePattern(item.Rule.Value)
+				for i := range tokens {
+					for _, a := range tokens[i].alts {
+						words := a.globs // of {text:*publish*}
+						if a.kind <= glob {
+							words = []string{a.text}
+						}
+						for _, word := range words {
+							if word = strings.Trim(word, "*-: "); len(word) > 3 && allLetters(word) {
+								found = append(found, word)
+							}
+						}
 					}
 				}
 			}

@@ -22,9 +22,9 @@ func (l *loader) mistakes() {
 		names := strings.Split(row.Key.Value, "|")
 		l.misspelt(names, row)
 		c := &row.Value
-		for _, list := range [][]Item{c.Allow, c.Ask, c.Deny} {
+		for k, list := range [][]Item{c.Allow, c.Ask, c.Deny} {
 			for _, item := range list {
-				l.mistake(subject{names, programsOf(names), c.SingleDash.On}, item.Rule, item.Rule.Value)
+				l.mistake(subject{names: names, of: programsOf(names), single: c.SingleDash.On, whole: k == 0}, item.Rule, item.Rule.Value)
 			}
 		}
 		if names[0] == "*" && len(c.Allow)+len(c.Ask) == 0 && len(c.Deny) > 0 && f.Default.Value != "ask" {
@@ -33,9 +33,9 @@ func (l *loader) mistakes() {
 	}
 	for i := range f.Profiles.Rows {
 		p := &f.Profiles.Rows[i].Value
-		for _, list := range [][]Item{p.Only, p.Ask, p.Deny} {
+		for k, list := range [][]Item{p.Only, p.Ask, p.Deny} {
 			for _, item := range list {
-				l.profileMistake(item.Rule)
+				l.profileMistake(item.Rule, k == 0)
 			}
 		}
 		for _, list := range [][]Text{p.Match.Agent, p.Match.Task, p.Match.Client, p.Match.Principal} {
@@ -46,8 +46,37 @@ func (l *loader) mistakes() {
 	}
 }
 
+// noProgram refuses a rule of a profile that does not begin with a program: one
+// that the policy does not name decides nothing, because its commands are denied
+// anyway. A list under only may name more than there is.
+func (l *loader) noProgram(rule Text, word string, only bool) bool {
+	p := l.policy
+	if slices.Contains(p.names, word) || strings.Contains(word, "/") {
+		return false
+	}
+	meant := ""
+	for _, name := range p.names {
+		if of := programs.Find(name); of != nil && of.Has(word) {
+			meant = name + " " + strings.TrimSpace(rule.Value)
+			break
+		}
+	}
+	known := programs.Find(programs.PlainName(word)) != nil || slices.Contains(presetPrograms(), word)
+	switch {
+	case meant != "":
+	case known || only || p.Open() || nearTypo(word, p.names) != "":
+		return false
+	}
+	hint := "begin with a program that the policy names"
+	if meant != "" {
+		hint = "write " + quote(meant)
+	}
+	l.faults.add(rule.At, hint, "a rule of a profile begins with its program, and %q is none that the policy names", cut(word))
+	return true
+}
+
 // profileMistake checks a rule that begins with a program.
-func (l *loader) profileMistake(rule Text) {
+func (l *loader) profileMistake(rule Text, only bool) {
 	tokens, err := parsePattern(rule.Value)
 	if err != nil || len(tokens) == 0 {
 		return // reported already
@@ -58,6 +87,9 @@ func (l *loader) profileMistake(rule Text) {
 			continue
 		}
 		names = append(names, a.text)
+		if l.noProgram(rule, a.text, only) {
+			return
+		}
 		if near := nearTypo(a.text, l.policy.names); near != "" && l.policy.entries[a.text] == nil && !slices.Contains(l.policy.names, a.text) {
 			l.faults.add(rule.At, fmt.Sprintf("did you mean %q?", near), "the policy does not name %q", cut(a.text))
 			return
@@ -65,7 +97,7 @@ func (l *loader) profileMistake(rule Text) {
 	}
 	rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(rule.Value), tokens[0].text))
 	if len(tokens) > 1 {
-		l.mistake(subject{names, programsOf(names), false}, rule, rest)
+		l.mistake(subject{names: names, of: programsOf(names), whole: only}, rule, rest)
 	}
 }
 
@@ -77,7 +109,7 @@ func (l *loader) callerMistake(t Text) {
 		l.faults.add(t.At, "name the callers that are meant; rules for everybody stand under commands", "%q: there is no negation", cut(v))
 	case strings.ContainsAny(v, "|,") && !strings.Contains(v, "="):
 		l.faults.add(t.At, "write a list: ["+strings.Join(strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("|, ", r) }), ", ")+"]", "%q is one name", cut(v))
-	case likeRegexp(v) && !strings.Contains(v, "@"):
+	case (strings.Contains(v, ".*") || strings.ContainsAny(v, "?[](){}^$\\") || likeRegexp(v)) && !strings.ContainsAny(v, "@=:"):
 		l.faults.add(t.At, "write "+quote(globOfRegexp(v)), "%q looks like a regular expression; only * has a meaning, any text", cut(v))
 	}
 }
@@ -87,6 +119,8 @@ type subject struct {
 	names  []string
 	of     []*programs.Program // those of them that are in the tables
 	single bool                // the file says that -exec is one option
+	whole  bool                // the pattern describes the whole command
+	first  bool                // it is about the first word
 }
 
 // mistake checks one pattern of programs.
@@ -104,6 +138,7 @@ func (l *loader) mistake(of subject, rule Text, pattern string) {
 		return
 	}
 	for i := range tokens {
+		of.first = i == 0
 		if msg, meant := tokens[i].mistaken(of); msg != "" {
 			hint := meant
 			if meant != "" && !strings.Contains(meant, " ") {
@@ -113,7 +148,10 @@ func (l *loader) mistake(of subject, rule Text, pattern string) {
 			return
 		}
 	}
-	l.unknownSubcommand(of, rule, pattern, &tokens[0])
+	if l.unknownSubcommand(of, rule, pattern, &tokens[0]) {
+		return
+	}
+	l.almost(of, rule, pattern, tokens)
 }
 
 func programsOf(names []string) []*programs.Program {
@@ -138,9 +176,9 @@ func (of subject) known() bool {
 
 // unknownSubcommand checks the first word of programs of which all subcommands
 // are known.
-func (l *loader) unknownSubcommand(of subject, rule Text, pattern string, first *token) {
+func (l *loader) unknownSubcommand(of subject, rule Text, pattern string, first *token) (found bool) {
 	if !of.known() || first.quoted() || !named(*first) {
-		return
+		return false
 	}
 	for _, a := range first.alts {
 		if a.kind != literal || strings.ContainsAny(a.text[:1], "-^+") || of.has(a.text) {
@@ -151,8 +189,54 @@ func (l *loader) unknownSubcommand(of subject, rule Text, pattern string, first 
 			hint = "did you mean " + quote(strings.Replace(pattern, a.text, near, 1)) + "?"
 		}
 		l.faults.add(rule.At, hint, "%s has no subcommand %q", strings.Join(of.names, " or "), cut(a.text))
-		return
+		return true
 	}
+	return false
+}
+
+// almost refuses words that are almost one that presets or the table know of the
+// program: aws delet-bucket.
+func (l *loader) almost(of subject, rule Text, pattern string, tokens []token) {
+	var known []string
+	for _, name := range of.names {
+		known = append(known, presetWords()[name]...)
+	}
+	for _, p := range of.of {
+		known = append(known, p.Knows...)
+		for alias, full := range p.Aliases {
+			known = append(known, alias, full)
+		}
+	}
+	for i := range tokens {
+		t := &tokens[i]
+		if t.quoted() || strings.HasPrefix(t.text, "-") {
+			continue
+		}
+		for _, a := range t.alts {
+			word, rest, parts := strings.Cut(strings.TrimSuffix(a.text, "*"), "-")
+			if a.kind > glob || len(word) < 4 || slices.Contains(known, word) || slices.Contains(known, a.text) {
+				continue
+			}
+			near := slip(word, known)
+			if near == "" && parts && rest != "" {
+				near = cutShort(word, known)
+			}
+			if near != "" && (i == 0 || parts) {
+				l.faults.add(rule.At, "did you mean "+quote(strings.Replace(pattern, word, near, 1))+"? If not, put the word in quotes", "%q is almost a word that is known of %s, and these rules are not about that one", cut(a.text), strings.Join(of.names, " or "))
+				return
+			}
+		}
+	}
+}
+
+// cutShort returns the word that lacks its last letter.
+func cutShort(word string, words []string) string {
+	for _, w := range words {
+		if len(w) == len(word)+1 && strings.HasPrefix(w, word) {
+			return w
+		}
+	}
+	return ""
 }
 
 // misspelt checks the names of a row: a program that is none, but almost one.

@@ -48,6 +48,20 @@ func TestMistakesAreRefusedWithTheFormThatWasMeant(t *testing.T) {
 		{`go: {allow: ["*"], deny: [genrate]}`, `no subcommand "genrate"`, `did you mean "generate"?`},
 		{`gh: {allow: ["*"], deny: ["rpeo delete"]}`, `no subcommand "rpeo"`, `did you mean "repo delete"?`},
 
+		{`helm: {allow: ["*"], deny: [uninstal]}`, `no subcommand "uninstal"`, `did you mean "uninstall"?`},
+		{`gradle: {allow: ["*"], deny: [publsh]}`, "almost a word", `did you mean "publish"?`},
+		{`aws: {allow: ["*"], deny: ["s3api delet-bucket"]}`, "almost a word", `"s3api delete-bucket"?`},
+		{`systemctl: {allow: ["*"], deny: [restrat]}`, "almost a word", `did you mean "restart"?`},
+
+		// The rules of other programs.
+		{`git: {allow: ["*"], deny: ["push:*"]}`, "another program's rules", `write "push"`},
+		{`git: {allow: ["*"], deny: ["Bash(git push:*)"]}`, "another program's rules", ""},
+		{`cat: {allow: ["*"], deny: ["*.pe?"]}`, "stands for itself only", `write "*.pe*"`},
+
+		// One spelling of several, and another program's arguments.
+		{`kubectl: {allow: ["*"], deny: ["delete ns/prod"]}`, "one spelling of several", `write "delete prod|*/prod"`},
+		{`sh|bash: {allow: ["*"], deny: ["rm -rf *"]}`, "rules see its arguments only", "deny -c"},
+
 		// Options.
 		{`git: {allow: ["*"], deny: ["push --froce"]}`, "almost one", `write "push --force"`},
 		{`git: {allow: ["*"], deny: ["push --miror"]}`, "almost one", `write "push --mirror"`},
@@ -123,6 +137,13 @@ func TestMistakesInProfilesAreRefused(t *testing.T) {
 		`{match: {agent: "a, b"}, deny: [git push]}`:                        "write a list: [a, b]",
 		`{match: {agent: "^review.*$"}, deny: [git push]}`:                  `write "review*"`,
 		`{match: {agent: "/review/"}, deny: [git push]}`:                    "",
+		`{match: {agent: "review.*"}, deny: [git push]}`:                    `write "review*"`,
+		`{match: {agent: "review-[0-9]"}, deny: [git push]}`:                "only * has a meaning",
+		`{match: {agent: a}, deny: [push]}`:                                 `write "git push"`,
+		`{match: {agent: a}, ask: ["push --force"]}`:                        `write "git push --force"`,
+		`{match: {agent: a}, deny: [npm publish]}`:                          "",
+		`{match: {agent: a}, deny: [nonsense x]}`:                           "none that the policy names",
+		`{match: {agent: a}, only: [ls, nonsense]}`:                         "",
 		`{match: {agent: a}, only: [git stauts]}`:                           `did you mean "status"?`,
 		`{match: {agent: a}, deny: [git psuh]}`:                             `did you mean "push"?`,
 		`{match: {agent: a}, deny: [gti push]}`:                             `did you mean "git"?`,
@@ -159,6 +180,13 @@ func TestWhatOnlyLooksLikeAMistakeIsNone(t *testing.T) {
 		`grep: {allow: ["*"], deny: ["'a.*b'"]}`,
 		`./gradlew: {allow: [test], deny: [publish*]}`,
 		`cargo: {allow: ["+nightly *", "build *"], deny: [publish]}`,
+		`npm: {allow: ["run test:*", "run build:prod"], deny: ["run deploy:*"]}`,
+		`kubectl: {allow: ["get pod/*", "logs deploy/web"], deny: ["delete prod|*/prod", "exec *"]}`,
+		`aws: {allow: ["s3 ls *"], deny: ["s3 rm", "* delete-*", terminate-instances]}`,
+		`systemctl: {allow: ["status *"], deny: [restart, reload]}`,
+		`sh: {allow: ["{file:*.sh} *"], deny: ["-c", install.sh]}`,
+		`make: {allow: ["test:*"], deny: [install, clean]}`,
+		`curl: {allow: ["{url:https://h/x?a=*}"], deny: ["https://h/x?y"]}`,
 		`s3cmd|mytool: {allow: ["ls *"], deny: [del]}`,
 	} {
 		if _, err := load("version: 1\ncommands:\n  " + rules + "\n"); err != nil {

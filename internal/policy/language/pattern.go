@@ -34,6 +34,7 @@ const (
 type alternative struct {
 	kind kind
 	text string // of literal and glob; the glob of {file:…} and {url:…}
+	file bool   // it looks like the name of a file: see paths.go
 
 	globs []string // of {text:…} and its like; of {ref:…} in full
 }
@@ -150,9 +151,9 @@ func alternativeOf(text string, star, quoted bool, brace string) (alternative, e
 	case star && text == "*":
 		return alternative{kind: anyOne}, nil
 	case star:
-		return alternative{kind: glob, text: text}, nil
+		return alternative{kind: glob, text: text, file: likeFile(text)}, nil
 	}
-	return alternative{kind: literal, text: text}, nil
+	return alternative{kind: literal, text: text, file: likeFile(text)}, nil
 }
 
 // typed parses a word in braces, such as {path} or {url:https://example.org/*}.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tipstaff/internal/command/gitpush"
+	"tipstaff/internal/command/programs"
 )
 
 // What a rule says of pushes of git. internal/command/gitpush reads what a push would
@@ -107,14 +108,9 @@ func (r *reading) pushed(f Facts) *gitpush.Push {
 	if r.push != nil {
 		return r.push
 	}
-	words := make([]string, len(r.args))
-	open := r.open
-	for i := range r.args {
-		words[i] = r.args[i].text
-		open = open || r.args[i].hole
-	}
+	open := r.open || slices.ContainsFunc(r.args, func(a argument) bool { return a.hole })
 	repository := func(at gitpush.Location) gitpush.Repository {
-		if of, knows := f.(Repositories); knows {
+		if of, knows := f.(Repositories); knows && !open {
 			return of.Repository(at)
 		}
 		return gitpush.Repository{}
@@ -123,11 +119,33 @@ func (r *reading) pushed(f Facts) *gitpush.Push {
 	if path.Base(r.style.program) != "git" {
 		return r.push
 	}
-	*r.push = gitpush.Read(words, repository)
+	*r.push = gitpush.Read(r.words(), programs.Find("git").Has, repository)
 	if open {
 		r.push.Open(slices.IndexFunc(r.args, func(a argument) bool { return a.hole && a.text == r.push.Sub }) >= 0)
 	}
 	return r.push
+}
+
+// pushAt returns the index of the word by which a command of git pushes, in
+// whatever way; -1 if it does not.
+func (r *reading) pushAt(f Facts) int {
+	if path.Base(r.style.program) != "git" || !r.pushed(f).Is {
+		return -1
+	}
+	_, sub, at := gitpush.Subcommand(r.words())
+	if sub == "" {
+		return -1
+	}
+	return at
+}
+
+// words returns the arguments as they were given.
+func (r *reading) words() []string {
+	words := make([]string, len(r.args))
+	for i := range r.args {
+		words[i] = r.args[i].text
+	}
+	return words
 }
 
 // pushHolds reports whether the push meets a condition.
@@ -236,10 +254,15 @@ func configured(remote string) bool {
 
 // shows says what a push updates, if the rule is about pushes.
 func (r *rule) shows(seen *reading) string {
-	if !r.content.pushes {
+	switch {
+	case !isPush(r.tokens) || seen.push == nil || !seen.push.Is:
 		return ""
+	case seen.push.Perhaps:
+		return "; git has no command " + cut(seen.push.Sub) + " of its own, so it may push"
+	case r.content.pushes:
+		return seen.updates()
 	}
-	return seen.updates()
+	return ""
 }
 
 // dependsOn reports whether the repository decides that a rule matches a push.

@@ -26,10 +26,14 @@ func (r *reading) leadOutside(raw []string, f Facts) bool {
 	return false
 }
 
-// globsOut reports whether one of the texts that curl makes of {a,b} leads
-// outside.
+// globsOut reports whether one of the names that a program makes of {a,b} and #1
+// leads outside.
 func (r *reading) globsOut(text string, f Facts) bool {
-	return r.style.program == "curl" && strings.HasPrefix(text, "{") && !strings.Contains(text, "://") && slices.ContainsFunc(globbed(text), func(t string) bool { return leadsOut(t, f) })
+	if strings.Contains(text, "://") || !strings.ContainsAny(text, "{[#") {
+		return false
+	}
+	names, whole := r.names(text)
+	return !whole || slices.ContainsFunc(names, func(t string) bool { return leadsOut(t, f) })
 }
 
 // scripts returns the scripts among the arguments that only edit text; never
@@ -39,11 +43,7 @@ func (r *reading) scripts() []string {
 	if name := programs.Find(r.style.program); name == nil || !name.Edits() {
 		return out
 	}
-	words := make([]string, len(r.args))
-	for i := range r.args {
-		words[i] = r.args[i].text
-	}
-	for _, a := range programs.Read(r.style.program, words, programs.Position{}).Acts {
+	for _, a := range programs.Read(r.style.program, r.words(), programs.Position{}).Acts {
 		language := a.Of
 		if language == "sed" {
 			language = "sed-files"

@@ -108,7 +108,7 @@ func (a *alternative) holds(r *reading, f Facts) bool {
 	}
 	raw, lower := r.texts()
 	if a.kind == globbedLike {
-		return r.open || r.holes || slices.ContainsFunc(lower, func(text string) bool { return slices.ContainsFunc(globbed(text), a.like) })
+		return r.open || r.holes || slices.ContainsFunc(lower, a.likeGlobbed)
 	}
 	if a.kind == textLike {
 		return r.open || r.holes || slices.ContainsFunc(lower, a.like)
@@ -122,7 +122,7 @@ func (a *alternative) is(text string, f Facts) bool {
 	case textLike:
 		return a.like(strings.ToLower(text))
 	case globbedLike:
-		return slices.ContainsFunc(globbed(strings.ToLower(text)), a.like)
+		return a.likeGlobbed(strings.ToLower(text))
 	case gitSetting:
 		key, value, _ := strings.Cut(text, "=")
 		return leadsGit(key, value)
@@ -132,6 +132,11 @@ func (a *alternative) is(text string, f Facts) bool {
 		return leadsOut(text, f)
 	}
 	return false
+}
+
+func (a *alternative) likeGlobbed(text string) bool {
+	all, _ := globbed(text)
+	return slices.ContainsFunc(all, a.like)
 }
 
 func (a *alternative) like(text string) bool {
@@ -235,15 +240,11 @@ func (r *reading) operandIs(a *alternative) bool {
 // starts reports whether a program text of sed or awk among the arguments
 // starts programs, or comes from input and so may start some.
 func (r *reading) starts(language string) bool {
-	words := make([]string, len(r.args))
-	for i := range r.args {
-		words[i] = r.args[i].text
-	}
 	name := r.style.program
 	if programs.Find(name) == nil {
 		name, _, _ = strings.Cut(language, "-")
 	}
-	return slices.ContainsFunc(programs.Read(name, words, programs.Position{}).Acts, func(a programs.Act) bool {
+	return slices.ContainsFunc(programs.Read(name, r.words(), programs.Position{}).Acts, func(a programs.Act) bool {
 		read := language
 		if strings.HasPrefix(a.Of, language) {
 			read = a.Of
@@ -262,7 +263,7 @@ func (r *reading) ownEnd() int {
 		if !g.flag && !g.hidden && !g.value && !g.end && !plus {
 			return i
 		}
-		if g.flag && r.style.isFinal(g.examined) {
+		if g.flag && r.isFinal(g.examined) {
 			return i + 1
 		}
 	}
@@ -271,9 +272,9 @@ func (r *reading) ownEnd() int {
 
 // isFinal reports whether an argument is an option after which the options of
 // another program begin, such as -m of python.
-func (s *style) isFinal(text string) bool {
-	for name := range s.final {
-		if n := (flagName{name: name}); n.isAt(text, s) {
+func (r *reading) isFinal(text string) bool {
+	for name := range r.style.final {
+		if n := (flagName{name: name}); n.isAt(text, r) {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package language
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -10,7 +11,31 @@ func (r *rule) allows(seen *reading, a Args, f Facts) bool {
 	if r.push != nil {
 		return r.push.matches(seen, a, f)
 	}
-	return matchWhole(r.tokens, a, f)
+	return matchWhole(r.tokens, a, f) && !r.overridden(seen)
+}
+
+// overridden reports whether what a * at the end stands for repeats an option
+// of which the pattern says the value: -n dev * is not for -n dev -n prod.
+func (r *rule) overridden(seen *reading) bool {
+	last := len(r.tokens) - 1
+	if last < 1 || !r.tokens[last].rest() || last >= len(seen.args) {
+		return false
+	}
+	for i := range r.tokens[:last] {
+		t := &r.tokens[i]
+		text := t.alts[0].text
+		glued := strings.HasPrefix(text, "--") && strings.Contains(text, "=")
+		if len(t.alts) > 1 || t.alts[0].kind > glob || len(text) < 2 || text[0] != '-' || !glued && (i+1 == last || r.tokens[i+1].rest() || seen.args[i+1].flag) {
+			continue
+		}
+		name, _, _ := strings.Cut(text, "=")
+		for _, n := range seen.spellings([]flagName{{name: name}}) {
+			if slices.ContainsFunc(seen.args[last:], func(a argument) bool { return a.flag && n.isAt(a.examined, seen) }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // matchWhole matches a pattern of allow, which describes the whole command:
@@ -89,9 +114,16 @@ func climbs(word string) bool {
 	return strings.Contains(word, "..") && strings.Contains("/"+word+"/", "/../")
 }
 
-// urlIs matches a URL literally: scheme and host (with its port, if any) as
-// written, and without parts that programs read in different ways.
+// urlIs matches a URL, and each one that curl makes of its globs: {a,b} and
+// [1-9]. What stands for more URLs than can be judged matches nothing.
 func urlIs(pattern, word string) bool {
+	all, whole := globbed(word)
+	return whole && !slices.ContainsFunc(all, func(url string) bool { return !oneURLIs(pattern, url) })
+}
+
+// oneURLIs matches a URL literally: scheme and host (with its port, if any) as
+// written, and without parts that programs read in different ways.
+func oneURLIs(pattern, word string) bool {
 	scheme, host, ok := splitURL(word)
 	wantScheme, wantHost, _ := splitURL(pattern)
 	if !ok || scheme != wantScheme || climbs(word) || strings.Contains(strings.ToLower(word), "%2e") {
