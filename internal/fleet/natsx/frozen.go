@@ -43,9 +43,9 @@ type FrozenKey struct {
 // Frozen returns all keys of the bucket, in the order in which they were written.
 func (c *Conn) Frozen(ctx context.Context) ([]FrozenKey, error) {
 	var all []FrozenKey
-	err := c.lastOfEach(ctx, frozenStream, frozenKeys+">", func(m lastMessage) {
+	err := c.lastOfEach(ctx, frozenStream, frozenKeys+">", func(m StoredCopy) {
 		if !m.deleted {
-			all = append(all, FrozenKey{Key: m.subject[len(frozenKeys):], Sequence: m.sequence, Data: m.data})
+			all = append(all, FrozenKey{Key: m.Subject[len(frozenKeys):], Sequence: m.Sequence, Data: m.Data})
 		}
 	})
 	if err != nil {
@@ -88,10 +88,10 @@ type PeerLease struct {
 // of their last writes.
 func (c *Conn) Peers(ctx context.Context) ([]PeerLease, error) {
 	var all []PeerLease
-	err := c.lastOfEach(ctx, leaseStream, leaseKeys+">", func(m lastMessage) {
-		p, err := ParsePeer(m.subject[len(leaseKeys):])
+	err := c.lastOfEach(ctx, leaseStream, leaseKeys+">", func(m StoredCopy) {
+		p, err := ParsePeer(m.Subject[len(leaseKeys):])
 		if err == nil && !m.deleted {
-			all = append(all, PeerLease{Peer: p, Value: m.data, Sequence: m.sequence, Time: m.at})
+			all = append(all, PeerLease{Peer: p, Value: m.Data, Sequence: m.Sequence, Time: m.Time})
 		}
 	})
 	if err != nil {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -16,6 +16,8 @@ const (
 	leaseBucket = "tip1_runners"
 	leaseStream = "KV_" + leaseBucket
 	leaseKeys   = "$KV." + leaseBucket + "."
+	// leaseNews is where the server tells each write of the bucket.
+	leaseNews = prefix + ".l."
 )
 
 // LeaseTTL is how long a lease lasts that is not renewed.
@@ -26,6 +28,7 @@ func (c *Conn) makeLeases(ctx context.Context, replicas int) error {
 	_, err := c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
 		Bucket: leaseBucket, Description: "leases of tipstaff's runners and pulses of its gateways",
 		History: 1, TTL: LeaseTTL, Storage: jetstream.MemoryStorage, Replicas: replicas,
+		RePublish: &jetstream.RePublish{Source: leaseKeys + ">", Destination: leaseNews + ">"},
 	})
 	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		return fmt.Errorf("cannot make the bucket of leases: %w", plain(err))
@@ -68,55 +71,68 @@ type LeaseChange struct {
 
 // WatchLeases hands take every lease of a runner that is held and the pulse of
 // the gateway self, and then each write of them in the order in which the servers
-// took them, until the context ends or the watch fails. A write between two may
-// be left out, the last one of a key is not. A lease that merely ends unrenewed
-// is not told: the absence of renewals is, as long as the watcher's own pulses
-// come back here.
+// took them, until the context ends or the watch fails. A write may be left out; the
+// next renewal of its key is not. A lease that merely ends unrenewed is not told: the
+// absence of renewals is, as long as the watcher's own pulses come back here.
+//
+// It asks for no consumer, which could deliver to any subject of the engine's account.
 func (c *Conn) WatchLeases(ctx context.Context, self Address, take func(LeaseChange)) error {
-	kv, err := c.js.KeyValue(ctx, leaseBucket)
-	if err != nil {
+	news := make(chan *nats.Msg, pendingMessages)
+	for _, subject := range []string{Runner.letter() + ".>", leaseKey(Gateway, self)} {
+		sub, err := c.nc.ChanSubscribe(leaseNews+subject, news)
+		if err != nil {
+			return streamError("cannot watch the leases", plain(err))
+		}
+		defer func() { _ = sub.Unsubscribe() }()
+	}
+	if err := c.Flush(ctx); err != nil {
 		return streamError("cannot watch the leases", err)
 	}
-	w, err := kv.WatchFiltered(ctx, []string{Runner.letter() + ".>", leaseKey(Gateway, self)})
-	if err != nil {
-		return streamError("cannot watch the leases", err)
-	}
-	defer w.Stop() //nolint:errcheck // what is left of the watch ends with its context
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case e, ok := <-w.Updates():
-			if !ok {
-				return errors.New("the watch of the leases ended")
-			}
-			if e == nil {
-				continue // all that was there before has been told
-			}
-			change, err := readChange(e)
-			if err != nil {
-				if c.opt.Log != nil {
-					c.opt.Log.Warn("what stands among the leases is none", "key", e.Key(), "why", err.Error())
-				}
-				continue
-			}
+	var last uint64
+	tell := func(m StoredCopy, key string) {
+		if m.Sequence <= last {
+			return // what was there was told already
+		}
+		last = m.Sequence
+		change, err := readChange(m, key)
+		switch {
+		case err != nil && c.opt.Log != nil:
+			c.opt.Log.Warn("what stands among the leases is none", "key", key, "why", err.Error())
+		case err == nil && (change.Role == Runner || change.Member == self):
 			take(change)
 		}
 	}
+	err := c.lastOfEach(ctx, leaseStream, leaseKeys+">", func(m StoredCopy) { tell(m, m.Subject[len(leaseKeys):]) })
+	for changed := c.Changed(); err == nil; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed: // what was told meanwhile is lost
+			err = c.State()
+			if err == nil {
+				err = errors.New("the connection was made anew")
+			}
+		case m := <-news:
+			var k StoredCopy
+			if k, err = readStored(m); err == nil {
+				tell(k, m.Subject[len(leaseNews):])
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return streamError("cannot watch the leases", err)
 }
 
-func readChange(e jetstream.KeyValueEntry) (LeaseChange, error) {
-	letter, rest, _ := strings.Cut(e.Key(), ".")
-	a, err := ParseAddress(rest)
+func readChange(m StoredCopy, key string) (LeaseChange, error) {
+	p, err := ParsePeer(key)
 	if err != nil {
 		return LeaseChange{}, err
 	}
-	ch := LeaseChange{Role: Runner, Member: a, Sequence: e.Revision(), Time: e.Created()}
-	if letter == Gateway.letter() {
-		ch.Role = Gateway
-	}
-	if e.Operation() == jetstream.KeyValuePut {
-		ch.Value = append([]byte{}, e.Value()...)
+	ch := LeaseChange{Role: p.Role, Member: p.Address, Sequence: m.Sequence, Time: m.Time}
+	if !m.deleted {
+		ch.Value = append([]byte{}, m.Data...)
 	}
 	return ch, nil
 }
