@@ -2,6 +2,7 @@ package natsx
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -16,7 +17,8 @@ const jetStreamInfo = "$JS.API.INFO"
 type Account struct {
 	Name      string
 	JetStream bool
-	Member    *Member // its one user; nil: none
+	Member    *Member  // its one user; nil: none
+	Subscribe []string // what the user may listen to
 	Exports   []string
 	Imports   []Import
 }
@@ -34,19 +36,18 @@ func (c ServerConfig) Accounts() []Account {
 		// One request can bring many messages.
 		`service: "$JS.API.DIRECT.GET.*", response_type: stream`,
 		`service: "$JS.API.DIRECT.GET.*.>"`, `service: "$JS.API.STREAM.*.*"`, `service: "` + jetStreamInfo + `"`,
-		`service: "$KV.>"`, `service: "` + prefix + `.a.>"`, `stream: "` + leaseNews + `>"`,
+		`service: "$KV.>"`, `service: "` + copyKeys + `>"`, `stream: "` + leaseNews + `>"`,
 	}}}
 	for i := range c.Members {
 		m := &c.Members[i]
 		// Where this is not imported, the server answers for JetStream in the account itself.
 		a := Account{Name: m.Name, Member: m, Imports: []Import{{"service", engineAccount, jetStreamInfo}}}
 		for _, s := range m.Publish() {
-			if s == jetStreamInfo {
-				continue
-			}
-			if forEngine(s) {
+			switch {
+			case s == jetStreamInfo, s == userInfo: // the server lets that in
+			case forEngine(s):
 				a.Imports = append(a.Imports, Import{"service", engineAccount, s})
-			} else {
+			default:
 				a.Exports = append(a.Exports, fmt.Sprintf("stream: %q", s))
 			}
 		}
@@ -65,14 +66,30 @@ func (c ServerConfig) Accounts() []Account {
 				}
 			}
 		}
+		a.Subscribe = append(m.Subscribe(), c.keysFor(*m)...)
 		all = append(all, a)
+	}
+	return all
+}
+
+// keysFor says to those who read what others leave with the engine whose key is whose: the
+// server answers a member that asks what it may ([Conn.isMember]).
+func (c ServerConfig) keysFor(reader Member) []string {
+	var all []string
+	for _, m := range c.Members {
+		for _, r := range m.Roles {
+			// A runner reads of others only who is frozen, and its own.
+			if reads := m.Name == reader.Name || !slices.Equal(reader.Roles, []Role{Runner}); reads && (r == Runner || r == Gateway) {
+				all = append(all, keySubject(r.letter()+"."+m.Name, m.Key))
+			}
+		}
 	}
 	return all
 }
 
 // forEngine reports whether it is JetStream that takes what is sent to a subject.
 func forEngine(subject string) bool {
-	return strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, prefix+".a.")
+	return strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, copyKeys)
 }
 
 // meet is the pattern of all subjects that match both; "": there are none.

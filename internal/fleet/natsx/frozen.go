@@ -89,8 +89,7 @@ type PeerLease struct {
 func (c *Conn) Peers(ctx context.Context) ([]PeerLease, error) {
 	var all []PeerLease
 	err := c.lastOfEach(ctx, leaseStream, leaseKeys+">", func(m StoredCopy) {
-		p, err := ParsePeer(m.Subject[len(leaseKeys):])
-		if err == nil && !m.deleted {
+		if p, ok := c.lease(m); ok && !m.deleted {
 			all = append(all, PeerLease{Peer: p, Value: m.Data, Sequence: m.Sequence, Time: m.Time})
 		}
 	})

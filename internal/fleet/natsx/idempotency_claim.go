@@ -47,7 +47,9 @@ func (c *Conn) makeClaims(ctx context.Context, replicas int) error {
 // next Claim says whose the key is.
 func (c *Conn) Claim(ctx context.Context, key string, a Address) (Address, error) {
 	for {
-		_, err := c.js.PublishMsg(ctx, natsMsg(claimKeys+key, []byte(a.String())), jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
+		m := natsMsg(claimKeys+key, []byte(a.String()))
+		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, "0")
+		_, err := c.js.PublishMsg(ctx, c.sign(m), jetstream.WithRetryAttempts(0))
 		if err == nil {
 			return a, nil
 		}
@@ -56,9 +58,12 @@ func (c *Conn) Claim(ctx context.Context, key string, a Address) (Address, error
 			return Address{}, streamError("cannot claim a call", err)
 		}
 		// A read may be older than the write that has won: then it is tried again.
-		m, err := c.direct(ctx, claimStream, "$JS.API.DIRECT.GET."+claimStream+"."+claimKeys+key, nil)
-		if err == nil {
-			return ParseAddress(string(m.Data))
+		k, err := c.direct(ctx, claimStream, "$JS.API.DIRECT.GET."+claimStream+"."+claimKeys+key, nil)
+		switch {
+		case err == nil && k.Foreign: // an honest one cannot be below it, and may come no more
+			return Address{}, fmt.Errorf("cannot read a claim: %w", ErrForeign)
+		case err == nil:
+			return ParseAddress(string(k.Data))
 		}
 		if !errors.Is(err, ErrNoCopy) {
 			return Address{}, fmt.Errorf("cannot read a claim: %w", err)

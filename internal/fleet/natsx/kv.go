@@ -20,6 +20,9 @@ type StoredCopy struct {
 	Header   string
 	Data     []byte
 	Size     int // of the data
+	// Foreign: it bears no signature of the member whose it should be, and its Header
+	// and Data say nothing.
+	Foreign bool
 
 	deleted bool // it says that its key is gone
 }
@@ -104,7 +107,7 @@ func (c *Conn) ask(ctx context.Context, stream string, what map[string]any, take
 				return false, fmt.Errorf("%s %s", status, m.Header.Get("Description"))
 			}
 		}
-		k, err := readStored(m)
+		k, err := c.readStored(ctx, m)
 		if err != nil {
 			return false, err
 		}
@@ -133,7 +136,8 @@ func ofServer(m *nats.Msg, header string) string {
 // about the request.
 func isStored(m *nats.Msg) bool { return m.Header.Get(jetstream.SequenceHeader) != "" }
 
-func readStored(m *nats.Msg) (StoredCopy, error) {
+// readStored reads a message of a stream, and checks whose it is.
+func (c *Conn) readStored(ctx context.Context, m *nats.Msg) (StoredCopy, error) {
 	k := StoredCopy{Subject: ofServer(m, jetstream.SubjectHeader), Header: m.Header.Get(headerName), Data: m.Data, Size: len(m.Data)}
 	var err error
 	if k.Sequence, err = strconv.ParseUint(ofServer(m, jetstream.SequenceHeader), 10, 64); err != nil {
@@ -143,7 +147,11 @@ func readStored(m *nats.Msg) (StoredCopy, error) {
 		return k, errors.New("an answer without its time")
 	}
 	k.deleted = m.Header.Get("KV-Operation") != "" || m.Header.Get("Nats-Marker-Reason") != ""
-	return k, nil
+	genuine, err := c.isGenuine(ctx, m, k)
+	if !genuine {
+		k.Foreign, k.Header, k.Data = true, "", nil
+	}
+	return k, err
 }
 
 // askError says why nothing came.

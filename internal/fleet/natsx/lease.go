@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -43,7 +44,7 @@ func leaseKey(role Role, a Address) string { return role.letter() + "." + a.Stri
 // write that timed out and is applied later says nothing that was not so. It
 // returns the sequence in the bucket, which grows with each write of any member.
 func (c *Conn) PutLease(ctx context.Context, a Address, value []byte) (sequence uint64, err error) {
-	ack, err := c.js.Publish(ctx, leaseKeys+leaseKey(c.opt.Role, a), value, jetstream.WithRetryAttempts(0))
+	ack, err := c.js.PublishMsg(ctx, c.sign(natsMsg(leaseKeys+leaseKey(c.opt.Role, a), value)), jetstream.WithRetryAttempts(0))
 	if err != nil {
 		return 0, streamError("cannot write a lease", err)
 	}
@@ -54,7 +55,7 @@ func (c *Conn) PutLease(ctx context.Context, a Address, value []byte) (sequence 
 func (c *Conn) DropLease(ctx context.Context, a Address) error {
 	m := natsMsg(leaseKeys+leaseKey(c.opt.Role, a), nil)
 	m.Header.Set("KV-Operation", "DEL")
-	if _, err := c.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0)); err != nil {
+	if _, err := c.js.PublishMsg(ctx, c.sign(m), jetstream.WithRetryAttempts(0)); err != nil {
 		return streamError("cannot give a lease back", err)
 	}
 	return nil
@@ -89,20 +90,20 @@ func (c *Conn) WatchLeases(ctx context.Context, self Address, take func(LeaseCha
 		return streamError("cannot watch the leases", err)
 	}
 	var last uint64
-	tell := func(m StoredCopy, key string) {
+	tell := func(m StoredCopy) {
 		if m.Sequence <= last {
 			return // what was there was told already
 		}
 		last = m.Sequence
-		change, err := readChange(m, key)
-		switch {
-		case err != nil && c.opt.Log != nil:
-			c.opt.Log.Warn("what stands among the leases is none", "key", key, "why", err.Error())
-		case err == nil && (change.Role == Runner || change.Member == self):
-			take(change)
+		if p, ok := c.lease(m); ok && (p.Role == Runner || p.Address == self) {
+			ch := LeaseChange{Role: p.Role, Member: p.Address, Sequence: m.Sequence, Time: m.Time}
+			if !m.deleted {
+				ch.Value = append([]byte{}, m.Data...)
+			}
+			take(ch)
 		}
 	}
-	err := c.lastOfEach(ctx, leaseStream, leaseKeys+">", func(m StoredCopy) { tell(m, m.Subject[len(leaseKeys):]) })
+	err := c.lastOfEach(ctx, leaseStream, leaseKeys+">", tell)
 	for changed := c.Changed(); err == nil; {
 		select {
 		case <-ctx.Done():
@@ -114,8 +115,8 @@ func (c *Conn) WatchLeases(ctx context.Context, self Address, take func(LeaseCha
 			}
 		case m := <-news:
 			var k StoredCopy
-			if k, err = readStored(m); err == nil {
-				tell(k, m.Subject[len(leaseNews):])
+			if k, err = c.readStored(ctx, m); err == nil {
+				tell(k)
 			}
 		}
 	}
@@ -125,14 +126,12 @@ func (c *Conn) WatchLeases(ctx context.Context, self Address, take func(LeaseCha
 	return streamError("cannot watch the leases", err)
 }
 
-func readChange(m StoredCopy, key string) (LeaseChange, error) {
+// lease returns whose lease or pulse it is; not ok: it is none of a member's.
+func (c *Conn) lease(m StoredCopy) (p Peer, ok bool) {
+	key, _ := strings.CutPrefix(m.Subject, leaseKeys)
 	p, err := ParsePeer(key)
-	if err != nil {
-		return LeaseChange{}, err
+	if err != nil && c.opt.Log != nil {
+		c.opt.Log.Warn("what stands among the leases is none", "key", key, "why", err.Error())
 	}
-	ch := LeaseChange{Role: p.Role, Member: p.Address, Sequence: m.Sequence, Time: m.Time}
-	if !m.deleted {
-		ch.Value = append([]byte{}, m.Data...)
-	}
-	return ch, nil
+	return p, err == nil && !m.Foreign
 }

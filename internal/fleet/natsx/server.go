@@ -104,7 +104,7 @@ func (m Member) check() error {
 // own account ([ServerConfig.Accounts]). No consumer can be made: one could deliver to
 // any subject of the engine's account, those that streams take up among them.
 func (m Member) Publish() []string {
-	return m.subjects(func(r Role) []string {
+	return append([]string{userInfo}, m.subjects(func(r Role) []string {
 		switch r {
 		case Runner:
 			return append([]string{
@@ -142,7 +142,7 @@ func (m Member) Publish() []string {
 			return copies("$JS.API.STREAM.INFO.%s", "$JS.API.DIRECT.GET.%s.>", "$JS.API.DIRECT.GET.%s")
 		}
 		return nil
-	})
+	})...)
 }
 
 // tells is where the member answers operators in a role, under its own name.
@@ -272,18 +272,20 @@ cluster {
 # Each member has an account of its own, too. JetStream answers to the reply subject
 # that the asker names, with no look at the asker's permissions; so what it answers
 # comes to the asker's account, and only the imports here lead out of that.
+#
+# The subjects "tip1.k" carry nothing: by them a member reads whose key is whose.
 accounts {
 {{- range .Accounts}}
   "{{.Name}}": {
 {{- if .JetStream}}
     jetstream: enabled
 {{- end}}
-{{- with .Member}}
+{{- if .Member}}
     users: [
-      { # {{roles .Roles}} {{.Name}}
-        nkey: "{{.Key}}"
+      { # {{roles .Member.Roles}} {{.Name}}
+        nkey: "{{.Member.Key}}"
         permissions: {
-          publish: { allow: [{{quoted .Publish}}] }
+          publish: { allow: [{{quoted .Member.Publish}}] }
           subscribe: { allow: [{{quoted .Subscribe}}] }
         }
       }

@@ -33,7 +33,7 @@ var (
 type Copy struct {
 	Stream  int    // from 0 to CopyStreams-1
 	Subject string // one that the stream takes up
-	ID      string // a second message with it is not kept
+	ID      string // for people, in errors
 	// After is the sequence of the last message with this subject; 0: there is
 	// none. The stream takes no message that names another one.
 	After  uint64
@@ -45,26 +45,27 @@ type Copy struct {
 const headerName = "Tipstaff-Batch"
 
 // AppendCopy adds a message that follows another one, and returns its number when
-// the stream has acknowledged it. The error is [ErrMoved] if the stream has another last message with this subject, or has
-// this id already: then ask [Conn.LastCopy].
+// the stream has acknowledged it. The error is [ErrMoved] if the stream has another last
+// message with this subject: then ask [Conn.LastCopy].
+//
+// It bears no id by which the stream would know it again: all members write there, and
+// one that bears another's id first would keep the other's message out.
 func (c *Conn) AppendCopy(ctx context.Context, m Copy) (sequence uint64, err error) {
-	msg := &nats.Msg{Subject: m.Subject, Data: m.Data, Header: nats.Header{headerName: {m.Header}}}
+	msg := &nats.Msg{Subject: m.Subject, Data: m.Data, Header: nats.Header{
+		headerName: {m.Header}, jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(m.After, 10)}, jetstream.ExpectedStreamHeader: {CopyStream(m.Stream)},
+	}}
 	ctx, stop := c.whileConnected(ctx)
 	defer stop()
 	before := c.Refused()
-	ack, err := c.js.PublishMsg(ctx, msg, jetstream.WithMsgID(m.ID), jetstream.WithExpectStream(CopyStream(m.Stream)),
-		jetstream.WithExpectLastSequencePerSubject(m.After), jetstream.WithRetryAttempts(0))
+	ack, err := c.js.PublishMsg(ctx, c.sign(msg), jetstream.WithRetryAttempts(0))
 	if err != nil {
-		return 0, c.copyError(CopyStream(m.Stream), err, before)
-	}
-	if ack.Duplicate {
-		return 0, fmt.Errorf("%s: %w: it has the message %s already", CopyStream(m.Stream), ErrMoved, m.ID)
+		return 0, fmt.Errorf("%s: %w", m.ID, c.copyError(CopyStream(m.Stream), err, before))
 	}
 	return ack.Sequence, nil
 }
 
 // LastCopy returns the last message with a subject, or [ErrNoCopy]. It asks any
-// of the stream's servers, so there may be a later one.
+// of the stream's servers, so there may be a later one. It may be Foreign.
 func (c *Conn) LastCopy(ctx context.Context, stream int, subject string) (StoredCopy, error) {
 	return c.direct(ctx, CopyStream(stream), "$JS.API.DIRECT.GET."+CopyStream(stream)+"."+subject, nil)
 }
@@ -94,7 +95,7 @@ func (c *Conn) direct(ctx context.Context, stream, where string, ask []byte) (St
 		}
 		return StoredCopy{}, fmt.Errorf("%s: %w", stream, ErrNoCopy)
 	}
-	k, err := readStored(m)
+	k, err := c.readStored(ctx, m)
 	if err != nil {
 		return k, fmt.Errorf("%s: %w", stream, err)
 	}
@@ -234,5 +235,8 @@ const (
 // stands the name of the trail, which is as much one start of one process, and
 // which its checkpoints bear.
 func TrailSubject(stream int, name, trail string) string {
-	return strings.Join([]string{prefix, "a", strconv.Itoa(stream), name, trail}, ".")
+	return copyKeys + strings.Join([]string{strconv.Itoa(stream), name, trail}, ".")
 }
+
+// copyKeys begins the subjects of copies.
+const copyKeys = prefix + ".a."

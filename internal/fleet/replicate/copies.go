@@ -32,8 +32,8 @@ type Reader interface {
 // believes the key in each trail.
 //
 // Each file is what the batches contain, in the order of the stream: nothing is
-// put right, and nothing is left out. So a batch that was removed, altered, moved
-// or added shows as it would in a file.
+// put right, and of what its member has signed nothing is left out. So a batch that was
+// removed, altered, moved or added shows as it would in a file.
 //
 // Memory: about 100 bytes for each batch, of which [BoundedCopies] keeps no more than
 // it was told. Bodies are read as they are needed.
@@ -132,8 +132,8 @@ func (c *Copies) RefreshWithin(ctx context.Context) error {
 	return nil
 }
 
-// Strays counts messages under subjects that no trail has. They are not
-// presented.
+// Strays counts messages under subjects that no trail has, and those that their member
+// has not signed. They are not presented.
 func (c *Copies) Strays() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +143,7 @@ func (c *Copies) Strays() int {
 // add enters one message. The caller holds c.mu.
 func (c *Copies) add(stream int, m natsx.StoredCopy) {
 	source, ok := parseSubject(m.Subject)
-	if !ok {
+	if !ok || m.Foreign {
 		c.strays++
 		return
 	}
