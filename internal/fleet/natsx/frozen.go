@@ -23,14 +23,10 @@ const frozenBytes = 16 << 20
 
 // makeFrozen makes the bucket if it is not there.
 func (c *Conn) makeFrozen(ctx context.Context, replicas int) error {
-	_, err := c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: frozenBucket, Description: "whom operators of tipstaff have frozen, as they have signed it",
-		History: 1, MaxBytes: frozenBytes, Storage: jetstream.FileStorage, Replicas: replicas,
+	return c.makeBucket(ctx, "freezes", jetstream.StreamConfig{
+		Name: frozenStream, Description: "whom operators of tipstaff have frozen, as they have signed it", Subjects: []string{frozenKeys + ">"},
+		MaxBytes: frozenBytes, Storage: jetstream.FileStorage, Replicas: replicas,
 	})
-	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return fmt.Errorf("cannot make the bucket of freezes: %w", plain(err))
-	}
-	return nil
 }
 
 // FrozenKey is one key of the bucket.

@@ -29,16 +29,10 @@ const claimBytes = 256 << 20
 // makeClaims makes the bucket if it is not there. What is written there is never written
 // over, by no key: what would be lost with a claim is that its call has run.
 func (c *Conn) makeClaims(ctx context.Context, replicas int) error {
-	_, err := c.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: claimStream, Description: "which runner got a call of tipstaff, by the id that its caller gave it",
-		Subjects: []string{claimKeys + "*"}, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
-		DenyDelete: true, DenyPurge: true, AllowDirect: true,
-		MaxAge: ClaimTTL, MaxBytes: claimBytes, Storage: jetstream.FileStorage, Replicas: replicas,
+	return c.makeBucket(ctx, "claims", jetstream.StreamConfig{
+		Name: claimStream, Description: "which runner got a call of tipstaff, by the id that its caller gave it", Subjects: []string{claimKeys + "*"},
+		DiscardNewPerSubject: true, MaxAge: ClaimTTL, MaxBytes: claimBytes, Storage: jetstream.FileStorage, Replicas: replicas,
 	})
-	if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return fmt.Errorf("cannot make the bucket of claims: %w", plain(err))
-	}
-	return nil
 }
 
 // Claim writes that key belongs to a runner, unless it belongs to one already, and

@@ -26,13 +26,21 @@ const LeaseTTL = 30 * time.Second
 
 // makeLeases makes the bucket if it is not there.
 func (c *Conn) makeLeases(ctx context.Context, replicas int) error {
-	_, err := c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: leaseBucket, Description: "leases of tipstaff's runners and pulses of its gateways",
-		History: 1, TTL: LeaseTTL, Storage: jetstream.MemoryStorage, Replicas: replicas,
+	return c.makeBucket(ctx, "leases", jetstream.StreamConfig{
+		Name: leaseStream, Description: "leases of tipstaff's runners and pulses of its gateways", Subjects: []string{leaseKeys + ">"},
+		MaxAge: LeaseTTL, Storage: jetstream.MemoryStorage, Replicas: replicas,
 		RePublish: &jetstream.RePublish{Source: leaseKeys + ">", Destination: leaseNews + ">"},
 	})
-	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return fmt.Errorf("cannot make the bucket of leases: %w", plain(err))
+}
+
+// makeBucket makes a stream with one message a subject if it is not there. A key-value
+// bucket of the library would take roll-ups as well, by which a member that may write one
+// key removes all others.
+func (c *Conn) makeBucket(ctx context.Context, of string, o jetstream.StreamConfig) error {
+	o.MaxMsgsPerSubject, o.Discard, o.DenyDelete, o.DenyPurge, o.AllowDirect = 1, jetstream.DiscardNew, true, true, true
+	_, err := c.js.CreateStream(ctx, o)
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return fmt.Errorf("cannot make the bucket of %s: %w", of, plain(err))
 	}
 	return nil
 }

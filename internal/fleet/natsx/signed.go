@@ -16,8 +16,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What members leave in JetStream (leases, claims, batches) each bears the signature of
-// its member: whatever else comes to stand there, by whatever way, is passed over and
+// What members leave in JetStream (leases, claims, batches) and what they answer bears the
+// signature of its member: whatever else comes there, by whatever way, is passed over and
 // counted ([Conn.Foreign]). The key is the one that NATS knows the member by, and whose
 // key is whose a member hears from the server: its configuration has a line for each
 // among what the member may listen to.
@@ -161,6 +161,21 @@ func (c *Conn) began(subject, key string) string {
 	return c.firsts[subject]
 }
 
+// isAnswer reports whether a message is signed by the member that answers at its subject, if
+// one does.
+func (c *Conn) isAnswer(m *nats.Msg) bool {
+	of := answerer(m.Subject)
+	if of == "" || c.signer == nil {
+		return true
+	}
+	who, key, ok := signedBy(m.Subject, m)
+	if !ok || who != of {
+		return false
+	}
+	his, _, err := c.isMember(context.Background(), who, key)
+	return err == nil && his
+}
+
 // mayWrite returns whose key has to be below what stands at a subject as the word of who;
 // "": it cannot be of who.
 func mayWrite(who, subject string) (owner string) {
@@ -182,6 +197,6 @@ func (c *Conn) countForeign(k StoredCopy) {
 	defer c.keysMu.Unlock()
 	if c.opt.Log != nil && time.Since(c.toldForeign) > time.Minute {
 		c.toldForeign = time.Now()
-		c.opt.Log.Warn("a message in the engine is passed over: it is not signed by the member whose subject it is; a key may be misused", "subject", k.Subject, "sequence", k.Sequence)
+		c.opt.Log.Warn("a message is passed over: it is not signed by the member whose subject it is; a key may be misused", "subject", k.Subject, "sequence", k.Sequence)
 	}
 }

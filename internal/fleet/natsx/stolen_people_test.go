@@ -47,7 +47,7 @@ var amongPeople = []attempt{
 		}
 		return lifted()
 	}},
-	{"empties the bucket of freezes", func(f *field) bool { return f.asks("$JS.API.STREAM.PURGE.KV_tip1_frozen", []byte{}) != nil }},
+	{"empties the bucket of freezes", func(f *field) bool { return f.asks("$JS.API.STREAM.DELETE.KV_tip1_frozen", []byte{}) != nil }},
 }
 
 // tellsForAnother and overhearsTold are tried with every key.
@@ -85,7 +85,7 @@ var byAnOperator = []attempt{
 		f.lease(f.runner, "r", f.r)
 		return f.asks(consumer+"c1", map[string]any{"stream_name": "KV_tip1_runners", "config": map[string]any{"name": "c1", "deliver_subject": f.r.Asks("call"), "ack_policy": "none", "deliver_policy": "all"}}) != nil
 	}},
-	{"empties the bucket of freezes", func(f *field) bool { return f.asks("$JS.API.STREAM.PURGE.KV_tip1_frozen", []byte{}) != nil }},
+	{"empties the bucket of freezes", func(f *field) bool { return f.asks("$JS.API.STREAM.DELETE.KV_tip1_frozen", []byte{}) != nil }},
 }
 
 func (f *field) wish() { f.publish(f.operator, f.peer(natsx.Runner).Hears()) }

@@ -85,12 +85,15 @@ func oneAccount(t *testing.T, c natsx.ServerConfig, permissions bool) string {
 	}
 	head, _, _ := strings.Cut(text, "\naccounts {\n")
 	users := ""
-	for _, m := range c.Members {
-		may := ""
-		if permissions {
-			may = fmt.Sprintf(", permissions: {publish: {allow: [%s]}, subscribe: {allow: [%s]}}", quoted(m.Publish()), quoted(m.Subscribe()))
+	for _, a := range c.Accounts() {
+		if a.Member == nil {
+			continue
 		}
-		users += fmt.Sprintf("{nkey: %q%s}\n", m.Key, may)
+		send, hear := a.Member.Publish(), a.Subscribe
+		if !permissions {
+			send, hear = []string{">"}, append([]string{">"}, hear...) // those say whose key is whose
+		}
+		users += fmt.Sprintf("{nkey: %q, permissions: {publish: {allow: [%s]}, subscribe: {allow: [%s]}}}\n", a.Member.Key, quoted(send), quoted(hear))
 	}
 	return head + "\nauthorization { users: [\n" + users + "] }\n"
 }
@@ -247,13 +250,23 @@ func (f *field) heard(who, text string) bool {
 // asMember is the header of members' messages.
 var asMember = nats.Header{"Tipstaff": {"1"}}
 
-// sends has the attacker send to a subject, and says whether it arrived.
+// foreign is how much honest members have passed over.
+func (f *field) foreign() (n int64) {
+	for _, c := range []*natsx.Conn{f.gateway, f.runner, f.operator} {
+		n += c.Foreign()
+	}
+	return n
+}
+
+// sends has the attacker send to a subject, and says whether it arrived, be it that it was
+// passed over there.
 func (f *field) sends(who, subject string) bool {
 	f.t.Helper()
+	before := f.foreign()
 	if err := f.stolen.PublishMsg(&nats.Msg{Subject: subject, Header: asMember, Data: []byte("forged")}); err != nil {
 		f.t.Fatal(err)
 	}
-	return f.heard(who, subject+":forged")
+	return f.heard(who, subject+":forged") || f.foreign() > before
 }
 
 // asks has the attacker ask JetStream, and returns the answer; nil if none came.
@@ -348,7 +361,7 @@ var attempts = []attempt{
 	{"calls another runner", func(f *field) bool { return f.sends("runner", f.r.Asks("call")) }},
 	{"answers for another runner", func(f *field) bool { return f.sends("gateway", f.g.Answers(f.r, f.token)) }},
 	{"answers for another runner, by a message to itself with that subject as its reply", func(f *field) bool {
-		subject := f.g.Answers(f.r, f.token)
+		subject, before := f.g.Answers(f.r, f.token), f.foreign()
 		all := make(chan struct{})
 		sub, err := f.stolen.Subscribe(natsx.Namesakes("r1"), func(m *nats.Msg) {
 			if m.Reply == "" {
@@ -369,7 +382,7 @@ var attempts = []attempt{
 		case <-within(f.t).Done():
 			f.t.Error("its messages to itself did not come")
 		}
-		return f.heard("gateway", "forged")
+		return f.heard("gateway", "forged") || f.foreign() > before
 	}},
 	{"has JetStream answer for another runner, with its own lease", func(f *field) bool {
 		key := "$KV.tip1_runners.r." + f.a.String()
