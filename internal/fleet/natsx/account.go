@@ -9,7 +9,8 @@ import (
 // engineAccount has JetStream, and no user. A member cannot have this name.
 const engineAccount = "ENGINE"
 
-// jetStreamInfo is where a member asks whether there is JetStream.
+// jetStreamInfo is where a member asks whether there is JetStream. Where an account does
+// not import this, the server has it import all of JetStream's interface, for itself.
 const jetStreamInfo = "$JS.API.INFO"
 
 // Account is a space of subjects of its own in a NATS server: nothing that is sent in one
@@ -40,11 +41,10 @@ func (c ServerConfig) Accounts() []Account {
 	}}}
 	for i := range c.Members {
 		m := &c.Members[i]
-		// Where this is not imported, the server answers for JetStream in the account itself.
-		a := Account{Name: m.Name, Member: m, Imports: []Import{{"service", engineAccount, jetStreamInfo}}}
+		a := Account{Name: m.Name, Member: m}
 		for _, s := range m.Publish() {
 			switch {
-			case s == jetStreamInfo, s == userInfo: // the server lets that in
+			case s == userInfo: // the server lets that in
 			case forEngine(s):
 				a.Imports = append(a.Imports, Import{"service", engineAccount, s})
 			default:

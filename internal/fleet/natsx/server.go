@@ -104,7 +104,7 @@ func (m Member) check() error {
 // own account ([ServerConfig.Accounts]). No consumer can be made: one could deliver to
 // any subject of the engine's account, those that streams take up among them.
 func (m Member) Publish() []string {
-	return append([]string{userInfo}, m.subjects(func(r Role) []string {
+	return append([]string{userInfo, jetStreamInfo}, m.subjects(func(r Role) []string {
 		switch r {
 		case Runner:
 			return append([]string{
@@ -118,7 +118,6 @@ func (m Member) Publish() []string {
 			return append([]string{
 				prefix + ".r.*.*.*",
 				leaseKeys + Gateway.letter() + "." + m.Name + ".*",
-				jetStreamInfo,
 				"$JS.API.STREAM.INFO." + leaseStream,
 				"$JS.API.STREAM.CREATE." + leaseStream,
 				"$JS.API.DIRECT.GET." + leaseStream,
