@@ -11,9 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"tipstaff/e2e/kit"
 	"tipstaff/internal/fleet/natsx"
@@ -38,41 +35,6 @@ func (m *machines) oneAccount() string {
 		users = append(users, u[1])
 	}
 	return head + "\nauthorization {\n  users: [\n" + strings.Join(users, "\n") + "\n  ]\n}\n"
-}
-
-// thief has the key of r1, which is no runner here, and knows all names.
-type thief struct {
-	t  *testing.T
-	nc *nats.Conn
-}
-
-func (m *machines) thief(t *testing.T, name string) *thief {
-	t.Helper()
-	key, err := nats.NkeyOptionFromSeed(filepath.Join(m.files, name+".nk"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	nc, err := nats.Connect(m.nats.URL(), key, nats.CustomInboxPrefix("tip1.i.r."+name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	return &thief{t, nc}
-}
-
-// has the server send data to a subject: as the answer to a request for its own copy.
-func (f *thief) has(data, sentTo string) {
-	f.t.Helper()
-	const own, bare = "tip1.a.0.r1.trail", `{"no_hdr":true}`
-	if _, err := f.nc.Request(own, []byte(data), 20*time.Second); err != nil {
-		f.t.Fatal(err)
-	}
-	if err := f.nc.PublishRequest("$JS.API.DIRECT.GET.AUDIT_0."+own, sentTo, []byte(bare)); err != nil {
-		f.t.Fatal(err)
-	}
-	if m, err := f.nc.Request("$JS.API.DIRECT.GET.AUDIT_0."+own, []byte(bare), 20*time.Second); err != nil || string(m.Data) != data {
-		f.t.Fatalf("%v, %v", m, err) // the one before was answered before
-	}
 }
 
 // TestAStolenRunnersKeyTakesNoCallsAndStopsNone: by such a key 30 of 40 calls went to the
@@ -101,13 +63,13 @@ func TestAStolenRunnersKeyTakesNoCallsAndStopsNone(t *testing.T) {
 			named := kit.Args{"command_id": "mine-1"}
 			a.On(t).Command("echo named", named).Ran()
 			claim := sha256.Sum256([]byte("token:alice\x00mine-1"))
-			thief, self := m.thief(t, "r1"), natsx.Address{Name: "r1", InstanceID: natsx.NewInstanceID()}
+			thief, self := m.nats.Thief(t, "r1", filepath.Join(m.files, "r1.nk")), natsx.Address{Name: "r1", InstanceID: natsx.NewInstanceID()}
 			copied := replicate.Source{Name: "r2", Trail: filepath.Base(trails[0])}.Subject()
 			for i := range 40 {
 				ghost := natsx.Address{Name: "r2", InstanceID: natsx.NewInstanceID()}
-				thief.has(`{"version":"x","capacity":1000000,"cpus":1000}`, "$KV.tip1_runners.r."+ghost.String())
-				thief.has("forged", copied)
-				thief.has(self.String(), "$KV.tip1_claims."+hex.EncodeToString(claim[:]))
+				thief.HasSent(`{"version":"x","capacity":1000000,"cpus":1000}`, "$KV.tip1_runners.r."+ghost.String())
+				thief.HasSent("forged", copied)
+				thief.HasSent(self.String(), "$KV.tip1_claims."+hex.EncodeToString(claim[:]))
 				if r := a.On(t).Command("echo " + fmt.Sprint(i)); r.IsError || r.YAML().Stdout != fmt.Sprintln(i) {
 					t.Fatalf("call %d: %+v", i, r)
 				}

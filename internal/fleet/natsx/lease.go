@@ -139,7 +139,7 @@ func (c *Conn) lease(m StoredCopy) (p Peer, ok bool) {
 	key, _ := strings.CutPrefix(m.Subject, leaseKeys)
 	p, err := ParsePeer(key)
 	if err != nil && c.opt.Log != nil {
-		c.opt.Log.Warn("what stands among the leases is none", "key", key, "why", err.Error())
+		c.opt.Log.Warn("what is among the leases is none", "key", key, "why", err.Error())
 	}
 	return p, err == nil && !m.Foreign
 }

@@ -32,7 +32,7 @@ const signedMessage = "tipstaff message 1\n"
 // sent there.
 func keySubject(who, key string) string { return prefix + ".k." + who + "." + key }
 
-// ErrForeign says that what stands there is not signed by the member that it should be of.
+// ErrForeign says that a message is not signed by the member whose it should be.
 var ErrForeign = errors.New("it is not signed by a member that may write it")
 
 // signs are the bytes that a signature of who covers: the subject, the headers with a
@@ -176,8 +176,8 @@ func (c *Conn) isAnswer(m *nats.Msg) bool {
 	return err == nil && his
 }
 
-// mayWrite returns whose key has to be below what stands at a subject as the word of who;
-// "": it cannot be of who.
+// mayWrite returns whose key has to have signed a message at a subject that who claims to
+// have written; "": it cannot be of who.
 func mayWrite(who, subject string) (owner string) {
 	role, name, _ := strings.Cut(who, ".")
 	words := strings.Split(subject, ".")
