@@ -39,6 +39,10 @@ func (c ServerConfig) Accounts() []Account {
 		`service: "$JS.API.DIRECT.GET.*.>"`, `service: "$JS.API.STREAM.*.*"`, `service: "` + jetStreamInfo + `"`,
 		`service: "$KV.>"`, `service: "` + copyKeys + `>"`, `stream: "` + leaseNews + `>"`,
 	}}}
+	said := make([][]string, len(c.Members)) // by each member, to others
+	for i, m := range c.Members {
+		said[i] = slices.DeleteFunc(m.Publish(), forEngine)
+	}
 	for i := range c.Members {
 		m := &c.Members[i]
 		a := Account{Name: m.Name, Member: m}
@@ -58,9 +62,9 @@ func (c ServerConfig) Accounts() []Account {
 				}
 			}
 			hears(engineAccount, leaseNews+">")
-			for _, other := range c.Members {
-				for _, sent := range other.Publish() {
-					if other.Name != m.Name && !forEngine(sent) {
+			for j, other := range c.Members {
+				for _, sent := range said[j] {
+					if j != i {
 						hears(other.Name, sent)
 					}
 				}

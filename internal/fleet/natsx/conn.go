@@ -167,9 +167,6 @@ func (c *Conn) Close() { c.nc.Close() }
 func (c *Conn) Closed() bool { return c.nc.IsClosed() }
 
 func (c *Conn) isUp(nc *nats.Conn) {
-	if c.signer != nil {
-		go c.isMember(context.Background(), "", "") //nolint:errcheck // asked ahead of the first message; who needs it asks again
-	}
 	if c.set(nil) && c.opt.Log != nil {
 		c.opt.Log.Info("connected to the engine", "server", nc.ConnectedUrlRedacted())
 	}

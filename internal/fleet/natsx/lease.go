@@ -39,7 +39,15 @@ func (c *Conn) makeLeases(ctx context.Context, replicas int) error {
 func (c *Conn) makeBucket(ctx context.Context, of string, o jetstream.StreamConfig) error {
 	o.MaxMsgsPerSubject, o.Discard, o.DenyDelete, o.DenyPurge, o.AllowDirect = 1, jetstream.DiscardNew, true, true, true
 	_, err := c.js.CreateStream(ctx, o)
-	if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // a bound may be another one
+		var s jetstream.Stream
+		if s, err = c.js.Stream(ctx, o.Name); err == nil {
+			if is := s.CachedInfo().Config; is.MaxMsgsPerSubject != 1 || is.AllowRollup || !is.DenyDelete || !is.DenyPurge || is.DiscardNewPerSubject != o.DiscardNewPerSubject || (is.RePublish == nil) != (o.RePublish == nil) {
+				err = errors.New("it is not as this release makes it, so that what is there could be written over, or is not told: remove it (nats stream rm " + o.Name + "), and gateways make it anew")
+			}
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("cannot make the bucket of %s: %w", of, plain(err))
 	}
 	return nil

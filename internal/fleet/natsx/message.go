@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -48,13 +49,17 @@ func ofMember(h nats.Header) bool {
 	return len(h) == 1+len(h[signedHeader]) && len(v) == 1 && v[0] == marked
 }
 
-// answerer is who has to have signed what comes to a subject, as ROLE.NAME; "": nobody.
+// answerer is who has to have signed what comes to a subject, as ROLE.NAME; "": nobody, or
+// one whose statement the reader asks for.
 func answerer(subject string) string {
 	if from, _, err := ParseAnswer(subject); err == nil {
 		return Runner.letter() + "." + from.Name
 	}
 	if from, _, err := ParseTold(subject); err == nil {
 		return from.Role.letter() + "." + from.Name
+	}
+	if name, ok := strings.CutPrefix(subject, Namesakes("")); ok {
+		return Runner.letter() + "." + name
 	}
 	return ""
 }

@@ -83,7 +83,7 @@ func (c *Conn) isMember(ctx context.Context, who, key string) (his, anybodys boo
 	defer c.keysMu.Unlock()
 	is := func() bool { return slices.Contains(c.members.keys[key], who) }
 	if c.members.since != up || !is() && time.Since(c.members.asked) > askAgain {
-		if err := c.askMembers(ctx, up); err != nil {
+		if err := c.askMembers(ctx, up); err != nil && !is() { // what was known before serves until it can be asked
 			return false, false, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx/enginetest"
 )
 
 // open is a field in which NATS delivers what the thief of r1's key has it deliver: members
@@ -262,4 +264,33 @@ func (f *field) writes(subject string, h nats.Header) bool {
 		f.t.Fatal(err)
 	}
 	return !bytes.Contains(m.Data, []byte(`"error"`))
+}
+
+// TestABucketThatLetsClaimsBeWrittenOverIsNotTaken: an earlier release has made it, or
+// somebody who came first.
+func TestABucketThatLetsClaimsBeWrittenOverIsNotTaken(t *testing.T) {
+	t.Parallel()
+	s := enginetest.Start(t)
+	g := s.Connect(natsx.Gateway, "g1")
+	nc, err := nats.Connect(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateKeyValue(within(t), jetstream.KeyValueConfig{Bucket: "tip1_claims"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.MakeStreams(within(t), 0); err == nil || !strings.Contains(err.Error(), "bucket of claims") || !strings.Contains(err.Error(), "nats stream rm KV_tip1_claims") || strings.Contains(err.Error(), "leases") {
+		t.Errorf("%v", err)
+	}
+	if err := js.DeleteStream(within(t), "KV_tip1_claims"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(g.MakeStreams(within(t), 0), g.MakeStreams(within(t), 0)); err != nil {
+		t.Errorf("the control: %v", err)
+	}
 }
