@@ -84,7 +84,7 @@ func oneAccount(t *testing.T, c natsx.ServerConfig, permissions bool) string {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(text, "\naccounts {\n")
-	users := ""
+	var users strings.Builder
 	for _, a := range c.Accounts() {
 		if a.Member == nil {
 			continue
@@ -93,9 +93,9 @@ func oneAccount(t *testing.T, c natsx.ServerConfig, permissions bool) string {
 		if !permissions {
 			send, hear = []string{">"}, append([]string{">"}, hear...) // those say whose key is whose
 		}
-		users += fmt.Sprintf("{nkey: %q, permissions: {publish: {allow: [%s]}, subscribe: {allow: [%s]}}}\n", a.Member.Key, quoted(send), quoted(hear))
+		fmt.Fprintf(&users, "{nkey: %q, permissions: {publish: {allow: [%s]}, subscribe: {allow: [%s]}}}\n", a.Member.Key, quoted(send), quoted(hear))
 	}
-	return head + "\nauthorization { users: [\n" + users + "] }\n"
+	return head + "\nauthorization { users: [\n" + users.String() + "] }\n"
 }
 
 func quoted(list []string) string { return `"` + strings.Join(list, `", "`) + `"` }
