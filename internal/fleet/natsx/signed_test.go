@@ -65,7 +65,7 @@ func (f *field) runners() []natsx.Address {
 
 func TestALeaseThatItsRunnerHasNotSignedIsNone(t *testing.T) {
 	t.Parallel()
-	f, keys := open(t, true)
+	f, _ := open(t, true)
 	f.lease(f.runner, "r", f.r)
 	told := make(chan natsx.LeaseChange, 16)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -96,6 +96,7 @@ func TestALeaseThatItsRunnerHasNotSignedIsNone(t *testing.T) {
 
 	// A thief who signs with the stolen key, in the other's name, where nothing else is in
 	// the way.
+	var keys map[string]string
 	f, keys = open(t, false)
 	thief := f.server.ConnectWith(natsx.Options{Role: natsx.Runner, Name: "r2", Credentials: keys["r1"]})
 	if _, err := thief.PutLease(within(t), ghost, []byte("forged")); err != nil {
