@@ -76,7 +76,7 @@ func (e EngineFlag) Trails(cmd *cobra.Command, args []string) (Location, string,
 		return Location{}, "", exit.Errorf(exit.Failure, "%w", err)
 	}
 	if n := copies.Strays(); n > 0 {
-		tty.Say(cmd.ErrOrStderr(), "tipstaff: %s under subjects that are of no trail, and are not shown", tty.Plural(int64(n), "message of the streams is", "messages of the streams are"))
+		tty.Say(cmd.ErrOrStderr(), "tipstaff: %s of no trail or not signed by the member whose trail it is, and not shown", tty.Plural(int64(n), "message of the streams is", "messages of the streams are"))
 	}
 	return Location{Files: audit.Files{In: copies}, Copies: copies, Servers: e.servers}, where, nil
 }

@@ -32,8 +32,14 @@ type Conn struct {
 	why     error         // why there is no connection
 	up      time.Time     // when the connection was made; zero: there is none
 
+	signer      *Signer // of what it leaves in JetStream; nil: it has no key
+	keysMu      sync.Mutex
+	members     members
+	firsts      map[string]string // by the subject of a trail: the key that began it
+	toldForeign time.Time
+
 	refused atomic.Int64 // messages and subscriptions that the servers' permissions refused
-	foreign atomic.Int64 // messages that no member can have sent
+	foreign atomic.Int64 // messages that no member can have sent, and what is not signed by its member
 	dropped atomic.Int64 // times that messages were dropped because their reader was too slow
 }
 
@@ -46,7 +52,12 @@ func Connect(_ context.Context, o Options) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{opt: o, changed: make(chan struct{}), why: errors.New("not connected yet")}
+	c := &Conn{opt: o, changed: make(chan struct{}), why: errors.New("not connected yet"), firsts: map[string]string{}}
+	if o.Credentials != "" {
+		if c.signer, err = NewSigner(o.Credentials, Address{Name: o.Name}, time.Now); err != nil {
+			return nil, err
+		}
+	}
 	opts = append(opts,
 		nats.ConnectHandler(func(nc *nats.Conn) { c.isUp(nc) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) { c.isUp(nc) }),
@@ -121,8 +132,8 @@ func (c *Conn) Wait(ctx context.Context) error {
 // than 0 means that its key is for something else than it does.
 func (c *Conn) Refused() int64 { return c.refused.Load() }
 
-// Foreign counts messages that no member has sent, and that were dropped: more than
-// 0 means that a key is misused.
+// Foreign counts messages that no member has sent, and what is in JetStream without the
+// signature of its member. They were passed over: more than 0 means that a key is misused.
 func (c *Conn) Foreign() int64 { return c.foreign.Load() }
 
 // Dropped counts how often messages were dropped because a handler was too slow.

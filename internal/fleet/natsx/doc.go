@@ -19,8 +19,11 @@
 //     subjects that carry its own name, [Address.Answers], so the server's
 //     permissions hold it to that name; "allow_responses" is never given.
 //   - What JetStream sends is no member's word. It answers to any subject that a
-//     member names, with no look at permissions; so messages of members bear one
-//     header, and what bears another or none is dropped ([Conn.Foreign] counts it).
+//     member names, with no look at permissions; so each member has an account of its
+//     own, which its answers do not leave ([ServerConfig.Accounts]), and nobody makes
+//     consumers.
+//   - What is not signed by the member whose it should be counts for nothing: a lease, a
+//     claim, a batch, an answer ([Conn.Foreign] counts what is passed over).
 //
-// Read next: subject.go, conn.go, statement.go, lease.go, stream.go, server.go.
+// Read next: subject.go, conn.go, statement.go, signed.go, lease.go, stream.go, account.go.
 package natsx

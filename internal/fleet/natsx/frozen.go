@@ -23,14 +23,10 @@ const frozenBytes = 16 << 20
 
 // makeFrozen makes the bucket if it is not there.
 func (c *Conn) makeFrozen(ctx context.Context, replicas int) error {
-	_, err := c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: frozenBucket, Description: "whom operators of tipstaff have frozen, as they have signed it",
-		History: 1, MaxBytes: frozenBytes, Storage: jetstream.FileStorage, Replicas: replicas,
+	return c.makeBucket(ctx, "freezes", jetstream.StreamConfig{
+		Name: frozenStream, Description: "whom operators of tipstaff have frozen, as they have signed it", Subjects: []string{frozenKeys + ">"},
+		MaxBytes: frozenBytes, Storage: jetstream.FileStorage, Replicas: replicas,
 	})
-	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return fmt.Errorf("cannot make the bucket of freezes: %w", plain(err))
-	}
-	return nil
 }
 
 // FrozenKey is one key of the bucket.
@@ -43,9 +39,9 @@ type FrozenKey struct {
 // Frozen returns all keys of the bucket, in the order in which they were written.
 func (c *Conn) Frozen(ctx context.Context) ([]FrozenKey, error) {
 	var all []FrozenKey
-	err := c.lastOfEach(ctx, frozenStream, frozenKeys+">", func(m lastMessage) {
+	err := c.lastOfEach(ctx, frozenStream, frozenKeys+">", func(m StoredCopy) {
 		if !m.deleted {
-			all = append(all, FrozenKey{Key: m.subject[len(frozenKeys):], Sequence: m.sequence, Data: m.data})
+			all = append(all, FrozenKey{Key: m.Subject[len(frozenKeys):], Sequence: m.Sequence, Data: m.Data})
 		}
 	})
 	if err != nil {
@@ -88,10 +84,9 @@ type PeerLease struct {
 // of their last writes.
 func (c *Conn) Peers(ctx context.Context) ([]PeerLease, error) {
 	var all []PeerLease
-	err := c.lastOfEach(ctx, leaseStream, leaseKeys+">", func(m lastMessage) {
-		p, err := ParsePeer(m.subject[len(leaseKeys):])
-		if err == nil && !m.deleted {
-			all = append(all, PeerLease{Peer: p, Value: m.data, Sequence: m.sequence, Time: m.at})
+	err := c.lastOfEach(ctx, leaseStream, leaseKeys+">", func(m StoredCopy) {
+		if p, ok := c.lease(m); ok && !m.deleted {
+			all = append(all, PeerLease{Peer: p, Value: m.Data, Sequence: m.Sequence, Time: m.Time})
 		}
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 const (
 	claimBucket = "tip1_claims"
 	claimStream = "KV_" + claimBucket
+	claimKeys   = "$KV." + claimBucket + "."
 )
 
 // ClaimTTL is how long a claim lasts.
@@ -25,16 +26,13 @@ const ClaimTTL = 24 * time.Hour
 // its accounts only; the disk has what is written.
 const claimBytes = 256 << 20
 
-// makeClaims makes the bucket if it is not there.
+// makeClaims makes the bucket if it is not there. What is written there is never written
+// over, by no key: what would be lost with a claim is that its call has run.
 func (c *Conn) makeClaims(ctx context.Context, replicas int) error {
-	_, err := c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: claimBucket, Description: "which runner got a call of tipstaff, by the id that its caller gave it",
-		History: 1, TTL: ClaimTTL, MaxBytes: claimBytes, Storage: jetstream.FileStorage, Replicas: replicas,
+	return c.makeBucket(ctx, "claims", jetstream.StreamConfig{
+		Name: claimStream, Description: "which runner got a call of tipstaff, by the id that its caller gave it", Subjects: []string{claimKeys + "*"},
+		DiscardNewPerSubject: true, MaxAge: ClaimTTL, MaxBytes: claimBytes, Storage: jetstream.FileStorage, Replicas: replicas,
 	})
-	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return fmt.Errorf("cannot make the bucket of claims: %w", plain(err))
-	}
-	return nil
 }
 
 // Claim writes that key belongs to a runner, unless it belongs to one already, and
@@ -42,25 +40,27 @@ func (c *Conn) makeClaims(ctx context.Context, replicas int) error {
 // timed out may be applied later, so nothing may be sent to the runner then; the
 // next Claim says whose the key is.
 func (c *Conn) Claim(ctx context.Context, key string, a Address) (Address, error) {
-	kv, err := c.js.KeyValue(ctx, claimBucket)
-	if err != nil {
-		return Address{}, streamError("cannot claim a call", err)
-	}
 	for {
-		_, err := kv.Create(ctx, key, []byte(a.String()))
+		m := natsMsg(claimKeys+key, []byte(a.String()))
+		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, "0")
+		_, err := c.js.PublishMsg(ctx, c.sign(m), jetstream.WithRetryAttempts(0))
 		if err == nil {
 			return a, nil
 		}
-		if !errors.Is(err, jetstream.ErrKeyExists) {
+		var refusal *jetstream.APIError
+		if !errors.As(err, &refusal) || refusal.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequence {
 			return Address{}, streamError("cannot claim a call", err)
 		}
 		// A read may be older than the write that has won: then it is tried again.
-		e, err := kv.Get(ctx, key)
-		if err == nil {
-			return ParseAddress(string(e.Value()))
+		k, err := c.direct(ctx, claimStream, "$JS.API.DIRECT.GET."+claimStream+"."+claimKeys+key, nil)
+		switch {
+		case err == nil && k.Foreign: // an honest one cannot be below it, and may come no more
+			return Address{}, fmt.Errorf("cannot read a claim: %w", ErrForeign)
+		case err == nil:
+			return ParseAddress(string(k.Data))
 		}
-		if !errors.Is(err, jetstream.ErrKeyNotFound) {
-			return Address{}, streamError("cannot read a claim", err)
+		if !errors.Is(err, ErrNoCopy) {
+			return Address{}, fmt.Errorf("cannot read a claim: %w", err)
 		}
 		select {
 		case <-ctx.Done():

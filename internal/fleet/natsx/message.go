@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -28,11 +29,15 @@ type Message struct {
 // that it arrived; [ErrUnavailable] and [ErrTooLarge] mean that it was not sent
 // and will not be.
 func (c *Conn) Publish(subject, reply string, data []byte) error {
-	return plain(c.nc.PublishMsg(&nats.Msg{Subject: subject, Reply: reply, Data: data, Header: nats.Header{mark: {marked}}}))
+	m := &nats.Msg{Subject: subject, Reply: reply, Data: data, Header: nats.Header{mark: {marked}}}
+	if answerer(subject) != "" {
+		m = c.sign(m)
+	}
+	return plain(c.nc.PublishMsg(m))
 }
 
-// mark is the one header of members' messages. What JetStream sends has others as
-// well, or none if its asker wants none (no_hdr).
+// mark is the header of members' messages, beside the signature of an answer. What
+// JetStream sends has others as well, or none if its asker wants none (no_hdr).
 const (
 	mark   = "Tipstaff"
 	marked = "1"
@@ -41,7 +46,22 @@ const (
 // ofMember reports whether a member can have sent a message with this header.
 func ofMember(h nats.Header) bool {
 	v := h[mark]
-	return len(h) == 1 && len(v) == 1 && v[0] == marked
+	return len(h) == 1+len(h[signedHeader]) && len(v) == 1 && v[0] == marked
+}
+
+// answerer is who has to have signed what comes to a subject, as ROLE.NAME; "": nobody, or
+// one whose statement the reader asks for.
+func answerer(subject string) string {
+	if from, _, err := ParseAnswer(subject); err == nil {
+		return Runner.letter() + "." + from.Name
+	}
+	if from, _, err := ParseTold(subject); err == nil {
+		return from.Role.letter() + "." + from.Name
+	}
+	if name, ok := strings.CutPrefix(subject, Namesakes("")); ok {
+		return Runner.letter() + "." + name
+	}
+	return ""
 }
 
 func natsMsg(subject string, data []byte) *nats.Msg {
@@ -74,14 +94,13 @@ const (
 // was sent during a break is lost. Subscribing is in effect at the server when
 // Flush has returned. The data belongs to the handler.
 //
-// What does not bear the header of members, and that alone, is dropped: a key that may
-// ask JetStream for something can have the server send it to a subject to which the key
-// itself may not send.
+// What does not bear the header of members, and that alone, is dropped, and so is an answer
+// that the member has not signed whose subject it is.
 func (c *Conn) Subscribe(subject string, handle func(Message)) (*Subscription, error) {
 	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) {
 		nobody := len(m.Data) == 0 && m.Header.Get("Status") == "503"
-		if !nobody && !ofMember(m.Header) {
-			c.foreign.Add(1)
+		if !nobody && !(ofMember(m.Header) && c.isAnswer(m)) {
+			c.countForeign(StoredCopy{Subject: m.Subject})
 			return
 		}
 		handle(Message{Subject: m.Subject, Reply: m.Reply, Data: m.Data, Nobody: nobody})

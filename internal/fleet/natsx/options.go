@@ -79,6 +79,8 @@ func (o Options) natsOptions() ([]nats.Option, error) {
 	return append(opts, key), err
 }
 
+const jwtBegins = "BEGIN NATS USER JWT"
+
 // CheckServers says what is wrong with addresses of servers.
 func CheckServers(servers []string) error {
 	if len(servers) == 0 {
@@ -173,7 +175,7 @@ func credentials(file string) (nats.Option, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the key for the engine: %w", err)
 	}
-	if strings.Contains(string(text), "BEGIN NATS USER JWT") {
+	if strings.Contains(string(text), jwtBegins) {
 		if _, err := nkeys.ParseDecoratedUserNKey(text); err != nil {
 			return nil, fmt.Errorf("cannot use the credentials in %s: %w", file, err)
 		}
@@ -202,11 +204,14 @@ func credentials(file string) (nats.Option, error) {
 }
 
 // ReadSeed reads an nkey from a file that holds its seed, alone or after comments
-// that begin with #.
+// that begin with #, or from a .creds text.
 func ReadSeed(file string) (nkeys.KeyPair, error) {
 	text, err := plainfile.Read(file, maxKeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read a key of the engine: %w", err)
+	}
+	if strings.Contains(string(text), jwtBegins) {
+		return nkeys.ParseDecoratedUserNKey(text)
 	}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)

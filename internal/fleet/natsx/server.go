@@ -99,13 +99,12 @@ func (m Member) check() error {
 	return nil
 }
 
-// Publish are the subjects to which the member may send. Of JetStream's interface a
-// runner has two subjects, which tell the last copy of its own trail, and who is
-// frozen: each of them makes the server send to whatever reply subject is given, with
-// no look at its permissions. [Conn.Subscribe] knows such messages by their headers,
-// and drops them.
+// Publish are the subjects to which the member may send. What JetStream answers goes to
+// whatever reply subject is given, with no look at permissions; it stays in the member's
+// own account ([ServerConfig.Accounts]). No consumer can be made: one could deliver to
+// any subject of the engine's account, those that streams take up among them.
 func (m Member) Publish() []string {
-	return m.subjects(func(r Role) []string {
+	return append([]string{userInfo, jetStreamInfo}, m.subjects(func(r Role) []string {
 		switch r {
 		case Runner:
 			return append([]string{
@@ -119,13 +118,9 @@ func (m Member) Publish() []string {
 			return append([]string{
 				prefix + ".r.*.*.*",
 				leaseKeys + Gateway.letter() + "." + m.Name + ".*",
-				"$JS.API.INFO", // the library asks whether there is JetStream
 				"$JS.API.STREAM.INFO." + leaseStream,
 				"$JS.API.STREAM.CREATE." + leaseStream,
-				"$JS.API.CONSUMER.CREATE." + leaseStream + ".>",
-				"$JS.API.CONSUMER.INFO." + leaseStream + ".*",
-				"$JS.API.CONSUMER.DELETE." + leaseStream + ".*",
-				"$JS.FC." + leaseStream + ".>",
+				"$JS.API.DIRECT.GET." + leaseStream,
 				"$KV." + claimBucket + ".*",
 				"$JS.API.STREAM.INFO." + claimStream,
 				"$JS.API.STREAM.CREATE." + claimStream,
@@ -143,11 +138,10 @@ func (m Member) Publish() []string {
 				frozenKeys + "*",
 			}
 		case Auditor:
-			return copies("$JS.API.STREAM.INFO.%s", "$JS.API.STREAM.MSG.GET.%s", "$JS.API.DIRECT.GET.%s.>", "$JS.API.DIRECT.GET.%s",
-				"$JS.API.CONSUMER.CREATE.%s.>", "$JS.API.CONSUMER.INFO.%s.*", "$JS.API.CONSUMER.DELETE.%s.*", "$JS.API.CONSUMER.MSG.NEXT.%s.*")
+			return copies("$JS.API.STREAM.INFO.%s", "$JS.API.DIRECT.GET.%s.>", "$JS.API.DIRECT.GET.%s")
 		}
 		return nil
-	})
+	})...)
 }
 
 // tells is where the member answers operators in a role, under its own name.
@@ -172,7 +166,8 @@ func (m Member) Subscribe() []string {
 		case Runner:
 			return append(own, prefix+".r."+m.Name+".>", prefix+".p."+r.letter()+"."+m.Name+".*", Namesakes(m.Name))
 		case Gateway:
-			return append(own, prefix+".g."+m.Name+".>", prefix+".p."+r.letter()+"."+m.Name+".*")
+			return append(own, prefix+".g."+m.Name+".>", prefix+".p."+r.letter()+"."+m.Name+".*",
+				leaseNews+Runner.letter()+".>", leaseNews+r.letter()+"."+m.Name+".*")
 		case Operator:
 			return append(own, prefix+".q."+m.Name+".>")
 		}
@@ -272,17 +267,42 @@ cluster {
 {{end}}
 # Each member has the subjects of its roles with its own name, and no others.
 # Never add allow_responses: with it a key could answer for others.
-authorization {
-  users: [
-{{- range .Members}}
-    { # {{roles .Roles}} {{.Name}}
-      nkey: "{{.Key}}"
-      permissions: {
-        publish: { allow: [{{quoted .Publish}}] }
-        subscribe: { allow: [{{quoted .Subscribe}}] }
-      }
-    }
+#
+# Each member has an account of its own, too. JetStream answers to the reply subject
+# that the asker names, with no look at the asker's permissions; so what it answers
+# comes to the asker's account, and only the imports here lead out of that.
+#
+# The subjects "tip1.k" carry nothing: by them a member reads whose key is whose.
+accounts {
+{{- range .Accounts}}
+  "{{.Name}}": {
+{{- if .JetStream}}
+    jetstream: enabled
 {{- end}}
-  ]
+{{- if .Member}}
+    users: [
+      { # {{roles .Member.Roles}} {{.Name}}
+        nkey: "{{.Member.Key}}"
+        permissions: {
+          publish: { allow: [{{quoted .Member.Publish}}] }
+          subscribe: { allow: [{{quoted .Subscribe}}] }
+        }
+      }
+    ]
+{{- end}}
+    exports: [
+{{- range .Exports}}
+      { {{.}} }
+{{- end}}
+    ]
+{{- if .Imports}}
+    imports: [
+{{- range .Imports}}
+      { {{.Kind}}: { account: "{{.From}}", subject: "{{.Subject}}" } }
+{{- end}}
+    ]
+{{- end}}
+  }
+{{- end}}
 }
 `

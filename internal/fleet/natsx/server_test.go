@@ -2,14 +2,12 @@ package natsx_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"tipstaff/internal/fleet/natsx"
 	"tipstaff/internal/fleet/natsx/enginetest"
@@ -51,11 +49,11 @@ func TestHonestMembersMayDoWhatTheyDo(t *testing.T) {
 			t.Errorf("%s hears nothing", who)
 		}
 	}
-	if f.asks("tip1.a.1.r1.trail", []byte("a batch")) == nil {
-		t.Error("a runner cannot send a copy of its trail")
+	if _, err := f.runner.AppendCopy(within(t), natsx.Copy{Stream: 1, Subject: "tip1.a.1.r2.trail", ID: "1", Data: []byte("a batch")}); err != nil {
+		t.Errorf("a runner cannot send a copy of its trail: %v", err)
 	}
-	f.audits(t, keys["o1"])
-	for who, c := range map[string]*natsx.Conn{"the gateway": f.gateway, "the runner": f.runner, "the auditor": f.auditor} {
+	f.audits(t)
+	for who, c := range map[string]*natsx.Conn{"the gateway": f.gateway, "the runner": f.runner} {
 		if n := c.Refused(); n > 0 {
 			t.Errorf("%s was refused %d times", who, n)
 		}
@@ -63,39 +61,31 @@ func TestHonestMembersMayDoWhatTheyDo(t *testing.T) {
 }
 
 // audits reads a stream of copies with the auditor's key, and tries to write one.
-func (f *field) audits(t *testing.T, file string) {
+func (f *field) audits(t *testing.T) {
 	t.Helper()
-	key, err := nats.NkeyOptionFromSeed(file)
-	if err != nil {
-		t.Fatal(err)
+	read := 0
+	take := func(m natsx.StoredCopy) error {
+		if read++; string(m.Data) != "a batch" {
+			t.Errorf("an auditor reads %q", m.Data)
+		}
+		return nil
 	}
-	nc, err := nats.Connect(f.server.URL(), key, nats.CustomInboxPrefix("tip1.i.a.o1"))
-	if err != nil {
-		t.Fatal(err)
+	if _, err := f.auditor.ListCopies(within(t), 1, natsx.CopySubjects(1, ""), 0, take); err != nil || read != 1 {
+		t.Errorf("an auditor lists %d: %v", read, err)
 	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
+	if err := f.auditor.LastCopies(within(t), 1, natsx.CopySubjects(1, "r2"), take); err != nil || read != 2 {
+		t.Errorf("an auditor lists the last ones: %v", err)
 	}
-	s, err := js.Stream(within(t), natsx.CopyStream(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := s.OrderedConsumer(within(t), jetstream.OrderedConsumerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m, err := c.Next(); err != nil || string(m.Data()) != "a batch" {
-		t.Errorf("an auditor reads: %v", err)
-	}
-	if _, err := s.GetMsg(within(t), 1); err != nil {
+	if _, err := f.auditor.GetCopy(within(t), 1, 1); err != nil {
 		t.Errorf("an auditor reads one: %v", err)
+	}
+	if n := f.auditor.Refused(); n > 0 {
+		t.Errorf("the auditor was refused %d times", n)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	if _, err := js.Publish(ctx, "tip1.a.1.r1.trail", []byte("forged")); err == nil {
-		t.Error("an auditor writes")
+	if _, err := f.auditor.AppendCopy(ctx, natsx.Copy{Stream: 1, Subject: "tip1.a.1.r2.trail", ID: "2", After: 1, Data: []byte("forged")}); !errors.Is(err, natsx.ErrForbidden) {
+		t.Errorf("an auditor writes: %v", err)
 	}
 }
 

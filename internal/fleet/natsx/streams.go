@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -32,7 +33,7 @@ var (
 type Copy struct {
 	Stream  int    // from 0 to CopyStreams-1
 	Subject string // one that the stream takes up
-	ID      string // a second message with it is not kept
+	ID      string // for people, in errors
 	// After is the sequence of the last message with this subject; 0: there is
 	// none. The stream takes no message that names another one.
 	After  uint64
@@ -43,42 +44,30 @@ type Copy struct {
 // headerName is where Copy.Header travels. It can be read without the data.
 const headerName = "Tipstaff-Batch"
 
-// sizeHeader is how large a message is whose data was not asked for.
-const sizeHeader = "Nats-Msg-Size"
-
 // AppendCopy adds a message that follows another one, and returns its number when
-// the stream has acknowledged it. The error is [ErrMoved] if the stream has another last message with this subject, or has
-// this id already: then ask [Conn.LastCopy].
+// the stream has acknowledged it. The error is [ErrMoved] if the stream has another last
+// message with this subject: then ask [Conn.LastCopy].
+//
+// It bears no id by which the stream would know it again: all members write there, and
+// one that bears another's id first would keep the other's message out.
 func (c *Conn) AppendCopy(ctx context.Context, m Copy) (sequence uint64, err error) {
-	msg := &nats.Msg{Subject: m.Subject, Data: m.Data, Header: nats.Header{headerName: {m.Header}}}
+	msg := &nats.Msg{Subject: m.Subject, Data: m.Data, Header: nats.Header{
+		headerName: {m.Header}, jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(m.After, 10)}, jetstream.ExpectedStreamHeader: {CopyStream(m.Stream)},
+	}}
 	ctx, stop := c.whileConnected(ctx)
 	defer stop()
 	before := c.Refused()
-	ack, err := c.js.PublishMsg(ctx, msg, jetstream.WithMsgID(m.ID), jetstream.WithExpectStream(CopyStream(m.Stream)),
-		jetstream.WithExpectLastSequencePerSubject(m.After), jetstream.WithRetryAttempts(0))
+	ack, err := c.js.PublishMsg(ctx, c.sign(msg), jetstream.WithRetryAttempts(0))
 	if err != nil {
-		return 0, c.copyError(m.Stream, err, before)
-	}
-	if ack.Duplicate {
-		return 0, fmt.Errorf("%s: %w: it has the message %s already", CopyStream(m.Stream), ErrMoved, m.ID)
+		return 0, fmt.Errorf("%s: %w", m.ID, c.copyError(CopyStream(m.Stream), err, before))
 	}
 	return ack.Sequence, nil
 }
 
-// StoredCopy is a message in a stream of copies.
-type StoredCopy struct {
-	Subject  string
-	Sequence uint64
-	Time     time.Time // when the stream has taken it
-	Header   string
-	Data     []byte // nil where only its size was asked for
-	Size     int
-}
-
 // LastCopy returns the last message with a subject, or [ErrNoCopy]. It asks any
-// of the stream's servers, so there may be a later one.
+// of the stream's servers, so there may be a later one. It may be Foreign.
 func (c *Conn) LastCopy(ctx context.Context, stream int, subject string) (StoredCopy, error) {
-	return c.direct(ctx, stream, "$JS.API.DIRECT.GET."+CopyStream(stream)+"."+subject, nil)
+	return c.direct(ctx, CopyStream(stream), "$JS.API.DIRECT.GET."+CopyStream(stream)+"."+subject, nil)
 }
 
 // GetCopy returns the message with a sequence, or [ErrNoCopy].
@@ -87,12 +76,12 @@ func (c *Conn) GetCopy(ctx context.Context, stream int, sequence uint64) (Stored
 	if err != nil {
 		return StoredCopy{}, err
 	}
-	return c.direct(ctx, stream, "$JS.API.DIRECT.GET."+CopyStream(stream), ask)
+	return c.direct(ctx, CopyStream(stream), "$JS.API.DIRECT.GET."+CopyStream(stream), ask)
 }
 
 // direct asks a server of a stream for a message. The subject of the last one is
 // part of where it is asked for, so a key can be held to its own.
-func (c *Conn) direct(ctx context.Context, stream int, where string, ask []byte) (StoredCopy, error) {
+func (c *Conn) direct(ctx context.Context, stream, where string, ask []byte) (StoredCopy, error) {
 	ctx, stop := c.whileConnected(ctx)
 	defer stop()
 	before := c.Refused()
@@ -100,88 +89,87 @@ func (c *Conn) direct(ctx context.Context, stream int, where string, ask []byte)
 	if err != nil {
 		return StoredCopy{}, c.copyError(stream, err, before)
 	}
-	switch status := m.Header.Get("Status"); status {
-	case "":
-	case "404":
-		return StoredCopy{}, fmt.Errorf("%s: %w", CopyStream(stream), ErrNoCopy)
-	default:
-		return StoredCopy{}, fmt.Errorf("%s: %s %s", CopyStream(stream), status, m.Header.Get("Description"))
+	if !isStored(m) {
+		if status := m.Header.Get("Status"); status != "404" {
+			return StoredCopy{}, fmt.Errorf("%s: %s %s", stream, status, m.Header.Get("Description"))
+		}
+		return StoredCopy{}, fmt.Errorf("%s: %w", stream, ErrNoCopy)
 	}
-	return storedCopy(stream, m)
+	k, err := c.readStored(ctx, m)
+	if err != nil {
+		return k, fmt.Errorf("%s: %w", stream, err)
+	}
+	return k, nil
 }
 
 // ListCopies hands take the messages of a stream whose subjects match filter, in
-// order, from a sequence on, without their data. It returns the sequence from
-// which a later call goes on: what the stream held at the start was handed out.
+// order, from a sequence on. It returns the sequence from which a later call goes on.
 func (c *Conn) ListCopies(ctx context.Context, stream int, filter string, from uint64, take func(StoredCopy) error) (next uint64, err error) {
-	return c.list(ctx, stream, from, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1),
-	}, take)
+	next = max(from, 1)
+	err = c.ReadCopies(ctx, stream, filter, next, 0, func(m StoredCopy) error {
+		if err := take(m); err != nil {
+			return err
+		}
+		next = m.Sequence + 1
+		return nil
+	})
+	return next, err
 }
 
-// answerTime is how long a stream has to say that it is there.
-const answerTime = 5 * time.Second
+// ReadCopies hands take the messages of a stream whose subjects match filter, in order,
+// from a sequence on to another; 0: to the end. A few requests bring many messages, where
+// [Conn.GetCopy] takes one for each. It asks any of the stream's servers. An error of take
+// ends it.
+func (c *Conn) ReadCopies(ctx context.Context, stream int, filter string, from, to uint64, take func(StoredCopy) error) error {
+	before := c.Refused()
+	var fault error // of take, which is the caller's
+	err := c.readFrom(ctx, CopyStream(stream), filter, from, to, func(m StoredCopy) error {
+		fault = take(m)
+		return fault
+	})
+	if err == nil || fault != nil {
+		return fault
+	}
+	return c.copyError(CopyStream(stream), err, before)
+}
+
+// lastAtOnce is of how many subjects the last messages are asked for with one request.
+const lastAtOnce = 256
 
 // LastCopies hands take the last message of each subject of a stream that matches
-// filter, without its data.
+// filter.
 func (c *Conn) LastCopies(ctx context.Context, stream int, filter string, take func(StoredCopy) error) error {
-	_, err := c.list(ctx, stream, 0, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
-	}, take)
-	return err
-}
-
-func (c *Conn) list(ctx context.Context, stream int, from uint64, o jetstream.OrderedConsumerConfig, take func(StoredCopy) error) (next uint64, err error) {
+	ctx, stop := c.whileConnected(ctx)
+	defer stop()
 	before := c.Refused()
-	// A server says beside the exchange that a key may not ask, and the asker only waits.
 	first, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	s, err := c.js.Stream(first, CopyStream(stream))
 	if err != nil {
-		return from, c.copyError(stream, err, before)
+		return c.copyError(CopyStream(stream), err, before)
 	}
-	end := s.CachedInfo().State.LastSeq
-	if end < from {
-		return from, nil
-	}
-	o.HeadersOnly = true
-	cons, err := s.OrderedConsumer(ctx, o)
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter(filter))
 	if err != nil {
-		return from, c.copyError(stream, err, before)
+		return c.copyError(CopyStream(stream), err, before)
 	}
-	info, err := cons.Info(ctx)
-	if err != nil {
-		return from, c.copyError(stream, err, before)
-	}
-	if info.NumPending == 0 { // it was not asked for any yet
-		return end + 1, nil
-	}
-	it, err := cons.Messages()
-	if err != nil {
-		return from, c.copyError(stream, err, before)
-	}
-	defer it.Stop()
-	for {
-		m, err := it.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return from, c.copyError(stream, err, before)
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return from, c.copyError(stream, err, before)
-		}
-		if meta.Sequence.Stream > end {
-			return end + 1, nil
-		}
-		size, _ := strconv.Atoi(m.Headers().Get(sizeHeader))
-		err = take(StoredCopy{Subject: m.Subject(), Sequence: meta.Sequence.Stream, Time: meta.Timestamp, Header: m.Headers().Get(headerName), Size: size})
-		if err != nil {
-			return from, err
-		}
-		if meta.NumPending == 0 || meta.Sequence.Stream == end {
-			return end + 1, nil
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(info.State.Subjects)), lastAtOnce) {
+		for more := true; more; {
+			var fault error
+			more, err = c.ask(ctx, CopyStream(stream), map[string]any{"multi_last": some, "max_bytes": readAtOnceB}, func(m StoredCopy) error {
+				some = slices.DeleteFunc(some, func(s string) bool { return s == m.Subject })
+				fault = take(m)
+				return fault
+			})
+			if err != nil && fault == nil {
+				err = c.copyError(CopyStream(stream), err, before)
+			}
+			if err != nil {
+				return err
+			}
+			more = more && len(some) > 0
 		}
 	}
+	return nil
 }
 
 // whileConnected ends a context when the connection breaks: an answer that was on
@@ -202,8 +190,7 @@ func (c *Conn) whileConnected(ctx context.Context) (context.Context, context.Can
 // copyError names the errors that callers act on. refused is what [Conn.Refused]
 // counted before the attempt: a server that refuses to take a message says so
 // beside the exchange, and the asker only waits.
-func (c *Conn) copyError(stream int, err error, refused int64) error {
-	name := CopyStream(stream)
+func (c *Conn) copyError(name string, err error, refused int64) error {
 	known := func(is error) error { return fmt.Errorf("%s: %w: %w", name, is, err) }
 	var refusal *jetstream.APIError
 	if errors.As(err, &refusal) {
@@ -248,5 +235,8 @@ const (
 // stands the name of the trail, which is as much one start of one process, and
 // which its checkpoints bear.
 func TrailSubject(stream int, name, trail string) string {
-	return strings.Join([]string{prefix, "a", strconv.Itoa(stream), name, trail}, ".")
+	return copyKeys + strings.Join([]string{strconv.Itoa(stream), name, trail}, ".")
 }
+
+// copyKeys begins the subjects of copies.
+const copyKeys = prefix + ".a."

@@ -71,7 +71,7 @@ func TestACopyFollowsExactlyTheOneBefore(t *testing.T) {
 	var list []natsx.StoredCopy
 	take := func(m natsx.StoredCopy) error { list = append(list, m); return nil }
 	next, err := c.ListCopies(within(t), 2, natsx.CopySubjects(2, "r1"), 0, take)
-	if err != nil || len(list) != 2 || list[0].Sequence != first || list[1].Size != len("second") || list[1].Header != last.Header || list[1].Data != nil || next <= second {
+	if err != nil || len(list) != 2 || list[0].Sequence != first || list[1].Size != len("second") || list[1].Header != last.Header || next <= second {
 		t.Errorf("the list: %+v, next %d, %v", list, next, err)
 	}
 	for _, from := range []uint64{next, second + 1} { // nothing, and nothing of this name

@@ -57,20 +57,20 @@ func (c *Copies) Names() []string {
 // choose finds out before the first listing which trails the bound leaves out, by the
 // last batch of each, which says how many there are.
 func (c *Copies) choose(ctx context.Context) error {
-	if c.most == 0 || c.next != ([natsx.CopyStreams]uint64{}) {
+	if c.most == 0 || c.chosen {
 		return nil
 	}
 	type size struct {
 		Source
-		batches uint64
-		latest  time.Time
+		batches, sequence uint64
+		latest            time.Time
 	}
 	var all []size
 	for stream := range c.next {
 		err := c.from.LastCopies(ctx, stream, natsx.CopySubjects(stream, c.filter), func(m natsx.StoredCopy) error {
 			if source, ok := parseSubject(m.Subject); ok {
 				h, _ := parseHeader(m.Header) // without one it is not known, and counts as none
-				all = append(all, size{source, min(h.After.Number, m.Sequence), m.Time})
+				all = append(all, size{source, min(h.After.Number, m.Sequence), m.Sequence, m.Time})
 			}
 			return nil
 		})
@@ -86,10 +86,15 @@ func (c *Copies) choose(ctx context.Context) error {
 	clear(c.left)
 	var sum uint64
 	for i, s := range all {
+		l := &c.first[s.Stream()]
+		l.end = max(l.end, s.sequence)
 		if sum += s.batches; i > 0 && sum > uint64(c.most) {
 			c.leave(s.Source, s.latest)
+		} else {
+			l.subjects = append(l.subjects, s.Subject())
 		}
 	}
+	c.chosen = true
 	return nil
 }
 

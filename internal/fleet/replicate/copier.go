@@ -124,6 +124,10 @@ func (c *copier) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if last.Foreign { // it is counted, and readers pass it over: the copy goes on behind it
+		c.state.Seq, c.known = last.Sequence, true
+		return nil
+	}
 	h, err := parseHeader(last.Header)
 	if err == nil {
 		err = h.After.fits(c.layout)

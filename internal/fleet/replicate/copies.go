@@ -2,6 +2,7 @@ package replicate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -32,8 +33,8 @@ type Reader interface {
 // believes the key in each trail.
 //
 // Each file is what the batches contain, in the order of the stream: nothing is
-// put right, and nothing is left out. So a batch that was removed, altered, moved
-// or added shows as it would in a file.
+// put right, and of what its member has signed nothing is left out. So a batch that was
+// removed, altered, moved or added shows as it would in a file.
 //
 // Memory: about 100 bytes for each batch, of which [BoundedCopies] keeps no more than
 // it was told. Bodies are read as they are needed.
@@ -49,9 +50,17 @@ type Copies struct {
 	next    [natsx.CopyStreams]uint64
 	names   map[string]map[string]*trailCopy // by name and trail
 	strays  int
-	batches int             // of all trails
+	batches int                        // of all trails
+	first   [natsx.CopyStreams]listing // what a bound has chosen, and is not listed yet
+	chosen  bool
 	left    map[Source]bool // trails that the bound leaves out
 	leftTo  time.Time       // when the latest batch of those came
+}
+
+// listing are subjects that are to be read one by one, up to the end of what was there.
+type listing struct {
+	subjects  []string
+	from, end uint64 // from: of the first subject
 }
 
 // trailCopy is the copy of one trail.
@@ -108,6 +117,9 @@ func (c *Copies) RefreshWithin(ctx context.Context) error {
 		if err != nil {
 			break
 		}
+		if err = c.listChosen(ctx, stream); err != nil {
+			break
+		}
 		c.mu.Lock()
 		from := c.next[stream]
 		c.mu.Unlock()
@@ -132,8 +144,36 @@ func (c *Copies) RefreshWithin(ctx context.Context) error {
 	return nil
 }
 
-// Strays counts messages under subjects that no trail has. They are not
-// presented.
+// listChosen takes in what a bound has chosen of a stream, without what it leaves out: with
+// a list come the bodies.
+func (c *Copies) listChosen(ctx context.Context, stream int) error {
+	l := &c.first[stream]
+	errEnd := errors.New("the end")
+	for ; len(l.subjects) > 0; l.subjects, l.from = l.subjects[1:], 0 {
+		_, err := c.from.ListCopies(ctx, stream, l.subjects[0], l.from, func(m natsx.StoredCopy) error {
+			if m.Sequence > l.end {
+				return errEnd
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if m.Subject == l.subjects[0] {
+				c.add(stream, m)
+			}
+			l.from = m.Sequence + 1
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnd) {
+			return err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next[stream] = max(c.next[stream], l.end+1)
+	return nil
+}
+
+// Strays counts messages under subjects that no trail has, and those that their member
+// has not signed. They are not presented.
 func (c *Copies) Strays() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +183,7 @@ func (c *Copies) Strays() int {
 // add enters one message. The caller holds c.mu.
 func (c *Copies) add(stream int, m natsx.StoredCopy) {
 	source, ok := parseSubject(m.Subject)
-	if !ok {
+	if !ok || m.Foreign {
 		c.strays++
 		return
 	}

@@ -21,13 +21,12 @@
 // the last of this trail. So a batch whose acknowledgement was lost, a second
 // process that copies the same trail, and a stream that was set back are all met
 // in one way: the shipper asks for the last batch, compares what it covers with
-// the trail, and goes on from there. The message id, <name>:<trail>:<number of
-// the batch>, finds the same earlier, within the stream's window.
+// the trail, and goes on from there. If the last message is not signed by this member, it
+// goes on behind that from where it knows that it was, and readers pass the message over.
 //
 // # Names
 //
-// The plan calls the message id runner:incarnation:seq. The incarnation of a
-// copy is the name of its trail: there is one trail for each start of a process,
+// The incarnation of a copy is the name of its trail: there is one trail for each start of a process,
 // its name is in every checkpoint, so a copy cannot pass for that of another, and
 // a later process knows it of one that has died.
 //

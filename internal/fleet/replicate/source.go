@@ -28,7 +28,7 @@ func (s Source) Stream() int {
 // Subject returns the subject of the copy.
 func (s Source) Subject() string { return natsx.TrailSubject(s.Stream(), s.Name, s.Trail) }
 
-// id returns the message id of a batch.
+// id is what errors call a batch.
 func (s Source) id(number uint64) string { return fmt.Sprintf("%s:%s:%d", s.Name, s.Trail, number) }
 
 // parseSubject returns the source of a subject. A trail in another stream than

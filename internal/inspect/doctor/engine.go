@@ -87,6 +87,11 @@ func (d *Engine) examine(ctx context.Context, m EngineMember) error {
 		return err
 	}
 	defer c.Close()
+	defer func() {
+		if n := c.Foreign(); n > 0 {
+			d.Notes = append(d.Notes, fmt.Sprintf("%d leases there are not signed by the member whose they should be, and are passed over: a key may be misused; tipstaff_engine_faults_total{kind=\"foreign\"} goes on counting", n))
+		}
+	}()
 	if err := c.Wait(ctx); err != nil {
 		return err
 	}
