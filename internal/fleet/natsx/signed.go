@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"tipstaff/internal/strictjson"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -107,7 +109,7 @@ func (c *Conn) askMembers(ctx context.Context, up time.Time) error {
 			} `json:"permissions"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(m.Data, &answer); err != nil {
+	if err := strictjson.Unmarshal(m.Data, &answer); err != nil {
 		return fmt.Errorf("cannot read whose key is whose: %w", err)
 	}
 	c.members = members{since: up, asked: time.Now(), keys: map[string][]string{}}
