@@ -89,7 +89,7 @@ func TestB11TheReasonSaysWhatToDo(t *testing.T) {
 		{"API_KEY=x", "its name promises a secret" + ask},
 		{"GIT_SSH=x", "git starts programs, or finds its configuration and its repository, by it" + ask},
 		{"LD_PRELOAD=x", "the loader obeys it, so that code would run before the program's own."},
-		{"PATH=/x", "the server sets it itself."},
+		{"PATH=/x", "programs find other programs, their settings or their temporary files by it, and the server sets it itself."},
 		{"TIPSTAFF_X=1", "it is the server's own configuration."},
 	} {
 		name, value, _ := strings.Cut(c.v, "=")
