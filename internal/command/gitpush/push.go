@@ -18,6 +18,8 @@ type Push struct {
 	// Remote is what is pushed to, as git would call it: the name of a remote,
 	// or an address; "" if it is not known.
 	Remote string
+	// Addresses are where Remote leads, by the settings; none: that is not known.
+	Addresses []string
 	// Updates are what happens to refs there.
 	Updates []Update
 	// Options are those that say more than how to push, as they are called in
@@ -108,6 +110,7 @@ type Setting struct {
 
 	Value   string
 	NoValue bool // only the name is written, which means true
+	Perhaps bool // a condition decides about it, which is not judged
 }
 
 // Ordinary is a repository for tests and examples, which have none: names are

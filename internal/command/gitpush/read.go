@@ -37,6 +37,9 @@ func Read(args []string, open func(Location) Repository) Push {
 	if r.unclear {
 		return p.anything()
 	}
+	if to, known := r.settings.addresses(p.Remote); known {
+		p.Addresses = to
+	}
 	return p
 }
 
