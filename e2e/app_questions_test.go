@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/policy/approval"
 	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
@@ -29,11 +30,9 @@ commands:
 type pageAsked struct {
 	State    string `json:"state"`
 	Question *struct {
-		Approval  string   `json:"approval"`
-		Words     []string `json:"words"`
-		Directory string   `json:"directory"`
-		Rule      string   `json:"rule"`
-		Why       string   `json:"why"`
+		Approval string         `json:"approval"`
+		Shown    []approval.Row `json:"shown"`
+		Drawn    string         `json:"drawn"`
 	} `json:"question"`
 	key string
 }
@@ -69,7 +68,7 @@ func askingInPage(t *testing.T, s *kit.Server, want bool, words ...string) (<-ch
 }
 
 func answerInPage(s *kit.Server, q pageAsked, key, choice, comment string) kit.Reply {
-	return s.Call("answer_watched_question", kit.Args{"approval": q.Question.Approval, "key": key, "choice": choice, "comment": comment})
+	return s.Call("answer_watched_question", kit.Args{"approval": q.Question.Approval, "key": key, "drawn": q.Question.Drawn, "choice": choice, "comment": comment})
 }
 
 // TestJ14APersonAnswersInThePageWhereTheRuleSaysSo, and nobody does in any other way
@@ -87,8 +86,16 @@ func TestJ14APersonAnswersInThePageWhereTheRuleSaysSo(t *testing.T) {
 	t.Run("once", func(t *testing.T) {
 		s := s.On(t)
 		answer, q := askingInPage(t, s, true, "in-window", "one two", "\u202ex")
-		if w := q.Question; len(w.Words) != 4 || w.Words[2] != "one two" || w.Words[3] != `\u202ex` || w.Directory == "" || !strings.Contains(w.Why, "The window asks.") || !strings.Contains(w.Rule, "tipstaff.yaml:") && !strings.Contains(w.Rule, " at ") {
-			t.Errorf("the page is told %+v", w)
+		rows := approval.WriteRows(q.Question.Shown)
+		if w := q.Question.Shown[0].Words; len(w) != 4 || w[2] != "one two" || w[3] != `\u202ex` || !strings.Contains(rows, "Directory:") || !strings.Contains(rows, "The window asks.") || !strings.Contains(rows, "tipstaff.yaml:") {
+			t.Errorf("the page is told %+v", rows)
+		}
+		other := q
+		shown := *q.Question
+		shown.Drawn = strings.Repeat("0", 64)
+		other.Question = &shown
+		if r := answerInPage(s, other, q.key, "once", ""); !r.IsError || !strings.Contains(r.Text, "what was shown is not what this question asks") {
+			t.Errorf("an answer to something else that was drawn is taken: %s", r.Text)
 		}
 		for _, wrong := range []string{"", "x", q.Question.Approval, strings.ToLower(q.key), q.key + "A"} {
 			if r := answerInPage(s, q, wrong, "once", ""); !r.IsError || !strings.Contains(r.Text, "The answer does not count") {
@@ -141,7 +148,7 @@ func TestJ14APersonAnswersInThePageWhereTheRuleSaysSo(t *testing.T) {
 			}
 			handle := "apr_" + strings.FieldsFunc(strings.SplitN(r.Text, "apr_", 2)[1], func(c rune) bool { return c == '\'' || c == '"' || c == ' ' || c == '\n' })[0]
 			q := pageAsked{}
-			if err := json.Unmarshal(fmt.Appendf(nil, `{"question":{"approval":%q}}`, handle), &q); err != nil {
+			if err := json.Unmarshal(fmt.Appendf(nil, `{"question":{"approval":%q,"drawn":"x"}}`, handle), &q); err != nil {
 				t.Fatal(err)
 			}
 			if r := answerInPage(s, q, "", "once", ""); !r.IsError {

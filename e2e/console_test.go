@@ -162,8 +162,17 @@ func TestTheConsole(t *testing.T) {
 	if body := p.get("/approvals"); !strings.Contains(body, "sh tick.sh") {
 		t.Errorf("the last commands are not shown:\n%s", body)
 	}
-	if body := p.post("/approvals/"+handle, url.Values{"answer": {"once"}}); !strings.Contains(body, "Allowed once") {
+	drawn := p.eventually("/approvals", regexp.MustCompile(`name="drawn" value="([0-9a-f]{64})"`))[1]
+	for _, not := range []string{"", strings.Repeat("0", 64)} {
+		if body := p.post("/approvals/"+handle, url.Values{"answer": {"once"}, "drawn": {not}}); strings.Contains(body, "Allowed once") {
+			t.Errorf("an answer to what was not drawn counts: %s", body)
+		}
+	}
+	if body := p.post("/approvals/"+handle, url.Values{"answer": {"once"}, "drawn": {drawn}}); !strings.Contains(body, "Allowed once") {
 		t.Error(body)
+	}
+	if body := other.post("/approvals/"+handle, url.Values{"answer": {"once"}, "drawn": {drawn}}); !strings.Contains(body, "Somebody was faster") || !strings.Contains(body, "has already allowed it once") {
+		t.Errorf("who answers second is not told: %s", body)
 	}
 	if answered = s.InSession(session, "echo", []string{needsAPerson}); strings.Contains(answered.Text, "APPROVAL_REQUIRED") {
 		t.Errorf("it was allowed: %s", answered.Text)

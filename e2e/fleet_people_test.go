@@ -270,7 +270,7 @@ func (m *machines) visit(t *testing.T, a *kit.Server, r1 *kit.Server) {
 	if r := a.On(t).Process("echo", []string{needsAPerson}); strings.Contains(r.Text, "APPROVAL_REQUIRED") {
 		t.Errorf("it was allowed: %s", r.Text)
 	}
-	if out := m.as(t, "ops", "1", "deny", handle); !strings.Contains(out, "nothing waits under") {
+	if out := m.as(t, "ops", "1", "deny", handle); !strings.Contains(out, "nothing waits under") || !strings.Contains(out, "of the operator ops (operator) has already allowed it once") {
 		t.Errorf("%s", out)
 	}
 }

@@ -83,6 +83,7 @@ test('an answer given by keyboard alone runs the command that waited', async () 
   await go('/approvals');
   const question = page.locator('[data-question]').first();
   assert.match(await question.innerText(), /needs-a-person/);
+  await page.locator('[data-question] button:not([aria-disabled])').first().waitFor();
   await page.keyboard.press('a');
   const answer = await life.waits;
   assert.equal(answer.structuredContent.stdout, 'needs-a-person to be run\n');
@@ -93,7 +94,7 @@ test('a denial with a comment reaches the agent, and the command does not run', 
   const { page, go } = visit;
   const denied = life.server.call('terminal_execute_command', { sessionId: life.session, command: 'echo', args: ['needs-a-person', '2'] });
   await go('/approvals');
-  await page.locator('[data-question]').first().waitFor();
+  await page.locator('[data-question] button:not([aria-disabled])').first().waitFor();
   await page.keyboard.press('j'); // one that came while the page was open is not selected by itself
   await page.keyboard.press('d');
   await page.keyboard.type('Not at night.');

@@ -2,10 +2,13 @@ package monitor
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"testing"
 
 	"tipstaff"
+	"tipstaff/internal/command/scan"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/approval"
 	"tipstaff/internal/policy/language"
@@ -24,10 +27,22 @@ func (s *scripted) Run(ctx context.Context, g *policy.Grant, live run.Live) (tip
 		return s.journal.Run(ctx, g, live)
 	}
 	s.step("script")
-	for _, words := range s.commands {
+	parsed, err := scan.Parse(g.Request().Script)
+	if err != nil {
+		return tipstaff.Result{}, err
+	}
+	places := parsed.Analyze(scan.ShellState{}).Commands
+	for i, words := range s.commands {
+		sum := sha256.Sum256([]byte(g.Request().Script))
+		place := policy.Statement{Script: hex.EncodeToString(sum[:])}
+		place.Statement, _, _ = parsed.Statement(places[i].Line, places[i].Column)
+		place.Input = policy.ScriptInput(g.Request())
 		req := policy.WithinScript(g.Request(), words)
 		req.Timeout = g.Timeout()
-		_, _ = s.monitor.Execute(ctx, req, run.Live{Asker: run.Asker{Ask: live.Ask, Approved: live.Approved}})
+		_, _ = s.monitor.Execute(ctx, req, run.Live{
+			Asker:    run.Asker{Ask: live.Ask, Approved: live.Approved},
+			InScript: run.InScript{Statement: func() (policy.Statement, error) { return place, nil }},
+		})
 	}
 	return tipstaff.Result{Cause: tipstaff.Exited}, nil
 }
@@ -48,8 +63,7 @@ func askScript(text string) tipstaff.Request {
 	return req
 }
 
-// TestAPersonIsAskedBeforeAScriptBegins, and once more for the same command when it
-// comes a second time.
+// TestAPersonIsAskedBeforeAScriptBegins, for each position of the command.
 func TestAPersonIsAskedBeforeAScriptBegins(t *testing.T) {
 	j := &journal{}
 	s := newScripted(j, []string{"/bin/echo", "a"}, []string{"/bin/echo", "push"}, []string{"/bin/echo", "push"})
@@ -60,8 +74,8 @@ func TestAPersonIsAskedBeforeAScriptBegins(t *testing.T) {
 	if _, err := s.monitor.Execute(t.Context(), askScript("/bin/echo a; /bin/echo push; /bin/echo push"), live); err != nil {
 		t.Fatal(err)
 	}
-	j.want(t, "command.asked", "answer", "command.start", "script", "command.start", "run /bin/echo a", "command.end", "command.start", "run /bin/echo push", "command.end",
-		"command.asked", "answer", "command.start", "run /bin/echo push", "command.end", "command.end")
+	j.want(t, "command.asked", "answer", "command.asked", "answer", "command.start", "script", "command.start", "run /bin/echo a", "command.end",
+		"command.start", "run /bin/echo push", "command.end", "command.start", "run /bin/echo push", "command.end", "command.end")
 }
 
 func TestAScriptDoesNotBeginWhereAPersonRefuses(t *testing.T) {
@@ -89,7 +103,7 @@ func TestAllHandlesAreToldAtOnce(t *testing.T) {
 		if !strings.Contains(e.Msg+e.Hint, one.Handle) {
 			t.Errorf("%s is not told: %s\n%s", one.Handle, e.Msg, e.Hint)
 		}
-		if _, err := store.Answer(one.Handle, policy.Answer{Choice: policy.Once, By: "ann"}); err != nil {
+		if _, err := store.Answer(one.Handle, "", policy.Answer{Choice: policy.Once, By: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 	}

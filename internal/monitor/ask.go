@@ -27,6 +27,13 @@ func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tip
 	if grant, ok := d.Grant(); ok {
 		return grant, policy.Approval{}, nil
 	}
+	if live.Statement != nil && d.Effect == policy.Ask {
+		st, err := live.Statement()
+		if err != nil {
+			return nil, policy.Approval{}, m.refuse(req, d, err)
+		}
+		d.Within(st)
+	}
 	q, ok := d.Question()
 	if !ok || m.Approver == nil {
 		return nil, policy.Approval{}, m.refuse(req, d, d.Refusal())

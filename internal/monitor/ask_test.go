@@ -137,7 +137,7 @@ func TestAnApprovalOfTheHostIsOnTheRecord(t *testing.T) {
 	if tipstaff.AsError(err).Code != tipstaff.ApprovalRequired || len(open) != 1 {
 		t.Fatalf("%v, %d questions are open", err, len(open))
 	}
-	if _, err := store.Answer(open[0].Handle, policy.Answer{Choice: policy.Once, By: "root", How: policy.ByHost}); err != nil {
+	if _, err := store.Answer(open[0].Handle, "", policy.Answer{Choice: policy.Once, By: "root", How: policy.ByHost}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.Execute(t.Context(), ask("echo", "push"), run.Live{}); err != nil {

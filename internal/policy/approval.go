@@ -1,9 +1,6 @@
 package policy
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
@@ -14,29 +11,13 @@ import (
 // Question is what a person is asked before a command runs that a rule leaves to
 // people: exactly what would run, for whom, and which rule requires a person.
 type Question struct {
-	// Digest identifies exactly what would run. Two questions with one digest
-	// ask for the same thing: the same arguments, file, directory, environment,
-	// credentials, input, redirections and limits, for the same principal, session, task and
-	// agent, under the same settings.
+	Asked
+	// Digest identifies Asked: two questions with one digest ask for the same thing.
 	Digest string
 
-	ID      tipstaff.RequestID
-	Tool    tipstaff.Tool
-	Origin  tipstaff.Origin
-	Session tipstaff.SessionID
-	Argv    []string
-	File    string   // of the program
-	Dir     string   // canonical
-	Vars    []string // that the caller adds, each "NAME=value"
-	Stdin   []byte
-	Timeout time.Duration
-	// Background: it outlives the call that asks for it, for as long as Timeout,
-	// and its input stays open. Terminal: it gets one.
-	Background, Terminal bool
-	// Writes are the files that a script opens for the command to write to.
-	Writes []string
-	// Credentials is what the command is lent, as [language.Credential.String] writes it.
-	Credentials []string
+	ID     tipstaff.RequestID
+	Tool   tipstaff.Tool
+	Origin tipstaff.Origin
 
 	Rule, At, Why string // which rule requires a person, and its text
 	Policy        string // digest of the settings
@@ -137,14 +118,11 @@ func (d *Decision) Question() (Question, bool) {
 	}
 	f := d.Deciding()
 	q := Question{
-		ID: g.req.ID, Tool: g.req.Tool, Origin: g.req.Origin, Session: g.req.Session,
-		Argv: g.argv, File: g.program.Path, Dir: g.dir.Path(), Vars: passedVariables(g), Stdin: g.req.Stdin, Timeout: g.timeout, Writes: g.req.Writes,
-		Background: g.req.Background, Terminal: g.req.Terminal != nil,
-		Credentials: g.credentials.Strings(),
-		Rule:        f.Rule, At: f.At, Why: d.reasons(), Policy: d.Digest,
+		Asked: g.asked(d), ID: g.req.ID, Tool: g.req.Tool, Origin: g.req.Origin,
+		Rule: f.Rule, At: f.At, Why: d.reasons(), Policy: d.Digest,
 		App: d.answeredInApps(),
 	}
-	q.Digest = g.digest(d.terms())
+	q.Digest = q.digest()
 	return q, true
 }
 
@@ -191,12 +169,23 @@ func (d *Decision) reasons() string {
 // command.
 func (d *Decision) Approved(a Approval, now time.Time) (*Grant, bool) {
 	g := d.withheld
-	if d.Effect != Ask || g == nil || a.verdict.Choice == Refuse || a.verdict.Outcome != Granted ||
-		a.digest == "" || a.digest != g.digest(d.terms()) || !now.Before(a.until) {
+	if d.Effect != Ask || g == nil || a.verdict.Choice == Refuse || a.verdict.Outcome != Granted || a.digest == "" || !now.Before(a.until) {
 		return nil, false
 	}
+	asked := g.asked(d)
+	if a.digest != asked.digest() {
+		return nil, false
+	}
+	g.shown = &asked
 	d.withheld, d.verdict = nil, a.verdict
 	return g, true
+}
+
+// Within gives the command's position in its script, before a person is asked.
+func (d *Decision) Within(s Statement) {
+	if d.withheld != nil {
+		d.withheld.statement = &s
+	}
 }
 
 // Verdict returns a person's answer, if one was asked.
@@ -213,69 +202,4 @@ func (d *Decision) Close() {
 		d.withheld.Close()
 		d.withheld = nil
 	}
-}
-
-// passedVariables returns the caller's own variables that are passed on.
-func passedVariables(g *Grant) []string {
-	var vars []string
-	for _, kv := range g.req.Env {
-		if slices.Contains(g.env, kv) {
-			vars = append(vars, kv)
-		}
-	}
-	return vars
-}
-
-// digest returns the SHA-256, in hexadecimal, of everything that affects what
-// runs and for whom. Each part is preceded by its length: otherwise two
-// different commands could have one digest, and an approval of the first would
-// start the second.
-func (g *Grant) digest(settings string) string {
-	h := sha256.New()
-	number := func(n uint64) { h.Write(binary.BigEndian.AppendUint64(nil, n)) }
-	text := func(s string) { number(uint64(len(s))); h.Write([]byte(s)) }
-	texts := func(list []string) {
-		number(uint64(len(list)))
-		for _, s := range list {
-			text(s)
-		}
-	}
-	text("tipstaff approval 2")
-	texts(g.argv)
-	text(g.program.Path)
-	number(g.program.File.Dev)
-	number(g.program.File.Ino)
-	text(g.dir.Path())
-	texts(g.lastingEnv())
-	text(string(g.req.Stdin))
-	if g.req.Stdin != nil { // an empty input differs from /dev/null
-		text("input")
-	}
-	number(uint64(g.timeout))
-	number(uint64(g.output))
-	texts(g.credentials.Strings())
-	if len(g.req.Writes) > 0 {
-		text("writes")
-		texts(g.req.Writes)
-	}
-	if g.req.Background {
-		text("background")
-	}
-	if g.req.Terminal != nil {
-		text("terminal")
-	}
-	o := g.req.Origin
-	for _, s := range []string{string(g.req.Session), string(g.req.Family), o.Front, o.Principal, o.Agent, o.Task, settings} {
-		text(s)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// lastingEnv is the environment without the trace variables that the server
-// adds: they differ from call to call, and [tipstaff.ParseTrace] has checked
-// them.
-func (g *Grant) lastingEnv() []string {
-	return slices.DeleteFunc(slices.Clone(g.env), func(kv string) bool {
-		return (strings.HasPrefix(kv, "TRACEPARENT=") || strings.HasPrefix(kv, "TRACESTATE=")) && slices.Contains(g.req.Fixed, kv)
-	})
 }

@@ -83,12 +83,12 @@ func judgeScript(file *language.Policy, text string, who language.Who, facts lan
 	default:
 		known := parsed.Analyze(scan.ShellState{})
 		d.Findings = writesAhead(sh, &known)
-		eachAhead(&known, "", coversNothing, func(c *scan.Command, words, writes []string) bool {
+		eachAhead(&known, "", coversNothing, func(c *scan.Command, words, writes []string) (again, more bool) {
 			one := judgeFile(file, words, writes, who, facts)
 			if f := one.Deciding(); !c.Moved || f.Effect == Deny && f.everywhere(words[0]) {
 				d.Findings = append(d.Findings, f.within(c, words))
 			}
-			return true
+			return false, true
 		})
 	}
 	d.Effect = d.Deciding().Effect

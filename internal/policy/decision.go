@@ -106,6 +106,11 @@ type Grant struct {
 
 	credentials language.Credentials
 	script      *Script // nil for a command
+
+	statement *Statement           // the command's position in its script; nil: it is of none
+	goes      func() []Destination // looks where the command sends something; nil: nothing is known to be sent
+	world     World
+	shown     *Asked // what the person saw who has allowed it; nil: nobody had to
 }
 
 // Request returns the request.

@@ -96,10 +96,3 @@ func (d *Decision) Narrow(findings ...Finding) {
 		d.Close()
 	}
 }
-
-// terms identify what a person's approval refers to: the settings, and the
-// reasons of outside findings that require a person. An approval that was given
-// for one reason does not count for another.
-func (d *Decision) terms() string {
-	return strings.Join(append([]string{d.Digest}, d.outsideReasons...), "\x00")
-}

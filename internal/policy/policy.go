@@ -69,7 +69,8 @@ type Draft struct {
 	// Credentials is what the policy file lends to the command.
 	Credentials language.Credentials
 
-	patterns []*cmdline.Pattern // words of Argv
+	patterns []*cmdline.Pattern   // words of Argv
+	goes     func() []Destination // see [Grant]
 }
 
 // New returns a policy with the contract's rules.
@@ -158,7 +159,7 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 	grant := &Grant{
 		req: req, program: d.Program, argv: d.Argv, env: d.Env, dropped: d.Dropped,
 		dir: d.Dir, roots: d.Roots, timeout: d.Timeout, output: narrowOutput(limits.OutputBytes, d.Bounds), bounds: d.Bounds,
-		credentials: d.Credentials,
+		credentials: d.Credentials, goes: d.goes, world: w,
 	}
 	if decision.Effect == Ask {
 		decision.withheld = grant

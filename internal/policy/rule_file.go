@@ -42,6 +42,7 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
 	unwrap(j, &layer{words: d.Argv, name: got.name, otherNames: got.otherNames, facts: j.facts})
 	d.Bounds, d.Credentials = j.bounds, j.credentials
+	d.goes = j.destinations(w, d.Dir)
 	return j.findings
 }
 
@@ -80,6 +81,7 @@ type fileJudge struct {
 	// The command would outlive its call, or get a terminal.
 	background, terminal bool
 
+	layers      []*layer
 	findings    []Finding
 	bounds      language.Bounds
 	credentials language.Credentials // what the rules of every layer lend
@@ -104,6 +106,7 @@ type named struct {
 
 // layer judges a command line by the rules of its names.
 func (j *fileJudge) layer(l *layer) {
+	j.layers = append(j.layers, l)
 	args := language.Args{Words: l.words[1:], Open: l.from.Open, Holes: l.from.Holes, Options: l.options}
 	q := language.Query{Program: l.name, Args: args, Who: j.who, Writes: j.writes, Background: j.background, Terminal: j.terminal}
 	j.verdicts(l, j.policy.Judge(q, l.facts), l.contained)

@@ -172,19 +172,64 @@ const maxAhead = 1000
 func (p *Policy) judgeAhead(req *tipstaff.Request, w World, parsed *scan.Script, d *Draft, to *Decision) {
 	known := parsed.Analyze(before(req, w))
 	to.Findings = append(to.Findings, writesAhead(p.Shell(), &known)...)
-	eachAhead(&known, d.Dir.Path(), coveredBy(w), func(c *scan.Command, words, writes []string) bool {
+	position := positions{script: parsed, sum: sums([]byte(req.Script)), input: ScriptInput(req), world: w, dir: d.Dir}
+	eachAhead(&known, d.Dir.Path(), coveredBy(w), func(c *scan.Command, words, writes []string) (again, more bool) {
 		one := WithinScript(req, words)
 		one.Writes, one.Timeout = writes, d.Timeout
-		p.judgeOneAhead(c, one, w, to)
-		return len(to.Findings) < maxFindings
+		again = p.judgeOneAhead(c, one, w, &position, to)
+		return again, len(to.Findings) < maxFindings
 	})
+}
+
+// positions finds the positions of a script's commands, before it runs.
+type positions struct {
+	script *scan.Script
+	sum    string     // of its text
+	input  scan.Input // of the script
+	world  World
+	dir    Directory
+}
+
+// of returns the place of a command; not known: where its input comes from is known
+// when the script comes to it.
+func (p *positions) of(c *scan.Command) (st Statement, known bool) {
+	st.Script = p.sum
+	var found bool
+	if st.Statement, known, found = p.script.Statement(c.Line, c.Column); !found || !known {
+		return st, false
+	}
+	switch in := &st.Input; in.From {
+	case scan.FromScript:
+		st.Input = p.input
+	case scan.FromFile:
+		if !path.IsAbs(in.Name) {
+			in.Name = path.Join(p.dir.Path(), in.Name)
+		}
+		if r, reads := p.world.(FileReader); reads {
+			data, err := r.ReadFile(in.Name, mostInput)
+			if err != nil {
+				return st, false
+			}
+			in.SHA256 = sums(data)
+		}
+	}
+	return st, true
+}
+
+// ScriptInput is the input of a command that has that of its script.
+func ScriptInput(script *tipstaff.Request) scan.Input {
+	if script.Stdin == nil && !script.Background && script.Terminal == nil {
+		return scan.Input{From: scan.FromNothing}
+	}
+	return scan.Input{From: scan.FromScript, Text: string(script.Stdin)}
 }
 
 // eachAhead calls judge once for each different command that can be judged
 // before a script runs: the script is certain to reach it, all of its words are
-// known, and it has the variables of the script.
-func eachAhead(known *scan.Analysis, dir string, covered func(path string) bool, judge func(c *scan.Command, words, writes []string) (more bool)) {
-	judged := map[string]bool{}
+// known, and it has the variables of the script. again asks for the same command at
+// other places, too: an approval is for one of them.
+func eachAhead(known *scan.Analysis, dir string, covered func(path string) bool, judge func(c *scan.Command, words, writes []string) (again, more bool)) {
+	judged, calls := map[string]bool{}, 0
 	for i := range known.Commands {
 		c := &known.Commands[i]
 		words, literal := c.Literal()
@@ -196,39 +241,45 @@ func eachAhead(known *scan.Analysis, dir string, covered func(path string) bool,
 		if judged[key] {
 			continue
 		}
-		judged[key] = true
-		if !judge(c, words, writes) || len(judged) == maxAhead {
+		again, more := judge(c, words, writes)
+		judged[key] = !again
+		if calls++; !more || calls == maxAhead {
 			return
 		}
 	}
 }
 
-// judgeOneAhead judges one command of a script.
-func (p *Policy) judgeOneAhead(c *scan.Command, req tipstaff.Request, w World, to *Decision) {
+// judgeOneAhead judges one command of a script, and reports whether a person is asked.
+func (p *Policy) judgeOneAhead(c *scan.Command, req tipstaff.Request, w World, at *positions, to *Decision) (asks bool) {
 	d := p.Decide(req, w)
 	defer d.Close()
 	if g, ok := d.Grant(); ok {
 		g.Close()
-		return
+		return false
 	}
 	if d.Deciding().repository {
-		return // commands before it may check out another branch
+		return false // commands before it may check out another branch
 	}
-	if q, ok := d.Question(); ok {
-		if c.Moved {
-			return // it would be asked for another directory
+	if d.Effect == Ask {
+		st, known := at.of(c)
+		if c.Moved || !known {
+			return true // it would be asked for another directory, or with other input
 		}
-		to.Questions = append(to.Questions, ScriptQuestion{c.Line, c.Column, q})
-		return
+		d.Within(st)
+		if q, ok := d.Question(); ok {
+			to.Questions = append(to.Questions, ScriptQuestion{c.Line, c.Column, q})
+		}
+		return true
 	}
 	f := d.Deciding()
 	switch {
 	case f.Code == tipstaff.ProgramNotFound, f.Code == tipstaff.ProgramNotExecutable:
-		return // to a script that is a command which fails
+		return false // to a script that is a command which fails
 	case c.Moved && !f.everywhere(req.Argv[0]):
-		return
+		return false
 	}
 	to.Findings = append(to.Findings, f.within(c, req.Argv))
+	return false
 }
 
 // everywhere reports whether a finding denies a program in every directory,

@@ -17,6 +17,9 @@ import (
 type ScriptDecision struct {
 	Findings []Finding
 	Digest   string
+	// Questions are the commands that the policy leaves to a person, as far as they are
+	// known: the client asks, and its shell holds to nothing else of them.
+	Questions []Question
 	// Outside lists paths that the script opens or names in its arguments and
 	// that may be outside of the workspace. The caller judges them.
 	Outside []NamedPath
@@ -180,6 +183,13 @@ func (p *Policy) addDecision(out *ScriptDecision, s *scan.Step, d *Decision, who
 			f = undecided()
 		}
 		out.Narrow(f.within(&c, s.Words))
+		if q, asks := d.Question(); asks {
+			q.Asked = Asked{
+				Argv: q.Argv, File: q.File, Dir: q.Dir, Writes: q.Writes, Goes: q.Goes,
+				Family: q.Family, Front: q.Front, Principal: q.Principal, Agent: q.Agent, Task: q.Task,
+			}
+			out.Questions = append(out.Questions, q)
+		}
 		return
 	}
 	preview := d.LaunchPreview()

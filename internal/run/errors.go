@@ -13,6 +13,9 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
+// errMoved says that a command is not what a person was shown.
+var errMoved = errors.New("its program or its destination has changed after it was allowed")
+
 // startError returns the error for a program that could not be started. Its texts name
 // what the caller asked for, never a path on the host. The order of the cases matters:
 // an errno blames the program only if no step before it has failed.
@@ -27,6 +30,9 @@ func startError(g *policy.Grant, err error) error {
 	case errors.Is(err, errReplaced):
 		e.Msg = fmt.Sprintf("Program %q was replaced while it was being started; nothing ran.", name)
 		e.Hint = "Ask again: the new file is judged anew."
+	case errors.Is(err, errMoved):
+		e.Msg = fmt.Sprintf("Program %q, or where it sends something, has changed since a person allowed it; nothing ran.", name)
+		e.Hint = "Ask again: the person is shown what it is now."
 	case proc.Lost(err):
 		e.Msg = fmt.Sprintf("Program %q was not started: another process of this machine ends or stops the processes that start commands. Nothing ran.", name)
 		e.Hint = "Ask again; tell the operator if it stays."

@@ -63,6 +63,10 @@ type InScript struct {
 	SandboxOf string
 	// Process is called before Started with the process.
 	Process func(Signaller)
+	// Statement gives the command's position in the script, and what its input is. It
+	// is called once, when a person has to be asked, and may replace Streams.In by what
+	// the person is shown.
+	Statement func() (policy.Statement, error)
 }
 
 // Streams are open files for a command. The runner does not close them; nil is

@@ -78,6 +78,9 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 		return tipstaff.Result{}, startError(g, err)
 	}
 	return l.Carry(ctx, g, live, func(c Prepared) (Started, error) {
+		if !g.Unmoved() {
+			return nil, startError(g, errMoved)
+		}
 		p, err := l.Engine.Start(proc.Launch{
 			Path: g.Program().Path, Argv: g.Argv(), Env: c.Env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(),
 			Confine: c.Confined.Confinement,

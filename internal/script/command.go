@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"tipstaff"
+	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/run"
 	"tipstaff/internal/script/ipc"
@@ -81,6 +82,9 @@ func (r *scriptRun) command(m ipc.Message, files []*os.File) {
 		}
 	}
 	res, err := r.scripts.Monitor.Execute(r.ctx, req, live)
+	if own := live.Streams.In; own != files[fromIn] {
+		_ = own.Close() // the input that a person was shown
+	}
 	release()
 	r.unset(m.ID)
 	if err != nil {
@@ -114,6 +118,7 @@ func (r *scriptRun) request(m ipc.Message, files []*os.File) (tipstaff.Request, 
 		InScript: run.InScript{Streams: &run.Streams{In: files[fromIn], Out: files[fromOut], Err: files[fromErr], More: files[fromMore:]},
 			SandboxOf: r.grant.Dir().Path()}, Asker: run.Asker{Ask: r.live.Ask, AskInPage: r.live.AskInPage, Approval: r.live.Approval, Approved: r.live.Approved},
 	}
+	live.Statement = func() (policy.Statement, error) { return r.statement(m, files[fromIn], live.Streams) }
 	path, private := r.cell.Confined.Private(int(files[fromDirectory].Fd()))
 	switch {
 	case private:

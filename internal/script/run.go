@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type scriptRun struct {
 	// terminal is our end of that of the script, whose commands have it as their
 	// streams; nil: it has none.
 	terminal *proc.Terminal
+	stdin    fs.FileInfo // of the script
 
 	ctx    context.Context //nolint:containedctx // it is that of the script's commands, and ends with the script
 	cancel context.CancelCauseFunc
@@ -103,6 +105,9 @@ func (r *scriptRun) handOver(p *process) error {
 		return err
 	}
 	defer closeStreams()
+	if r.stdin, err = statOf(streams[0]); err != nil {
+		return err
+	}
 	// A script process that does not read must not hold the call up.
 	giveUp := func() { _ = p.conn.Close() }
 	stop := context.AfterFunc(r.ctx, giveUp)

@@ -36,28 +36,36 @@ func List(state string) ([]Question, error) {
 	return all, errors.Join(append(errs, err)...)
 }
 
-// Approve allows a command: once, or for the rest of its session. It returns
-// the question that it answered.
-func Approve(state, handle string, session bool) (Question, error) {
-	return answer(state, request{Op: opApprove, Handle: handle, Session: session})
+// Approve allows a command: once, or for the rest of its session. drawn is that of the
+// question that the person saw, "" if the person names the handle alone. Approve returns
+// the question that it answered; the error is an [*approval.Answered] if somebody else
+// was faster.
+func Approve(state, handle, drawn string, session bool) (Question, error) {
+	return answer(state, request{Op: opApprove, Handle: handle, Drawn: drawn, Session: session})
 }
 
 // Deny refuses a command; the caller is told the comment.
-func Deny(state, handle, comment string) (Question, error) {
-	return answer(state, request{Op: opDeny, Handle: handle, Comment: comment})
+func Deny(state, handle, drawn, comment string) (Question, error) {
+	return answer(state, request{Op: opDeny, Handle: handle, Drawn: drawn, Comment: comment})
 }
 
 // answer sends an answer to all servers: one has the question.
 func answer(state string, r request) (Question, error) {
 	told, err := every(state, r, patience, forOne)
 	errs := []error{err}
+	var before *approval.Answered
 	for _, s := range told {
 		switch {
 		case len(s.reply.Questions) > 0:
 			return s.reply.Questions[0], nil
+		case s.reply.Answered != nil:
+			before = s.reply.Answered
 		case s.err != nil && !errors.Is(s.err, approval.ErrNotOpen):
 			errs = append(errs, s.because())
 		}
+	}
+	if before != nil {
+		return Question{}, before
 	}
 	if err := errors.Join(errs...); err != nil {
 		return Question{}, err

@@ -36,7 +36,7 @@ func open(t *testing.T, state string) (*approval.Store, string) {
 			t.Errorf("it left %q", left)
 		}
 	})
-	a, err := store.Approve(t.Context(), policy.Question{Digest: t.Name() + state, Argv: []string{"git", "push\x1b"}, Origin: tipstaff.Origin{Principal: "me"}}, "", nil)
+	a, err := store.Approve(t.Context(), policy.Question{Digest: t.Name() + state, Asked: policy.Asked{Argv: []string{"git", "push\x1b"}}, Origin: tipstaff.Origin{Principal: "me"}}, "", nil)
 	if tipstaff.AsError(err).Code != tipstaff.ApprovalRequired {
 		t.Fatal(err)
 	}
@@ -56,20 +56,20 @@ func TestAServerIsFoundAndAnswered(t *testing.T) {
 			if err != nil || len(list) != 2 || list[0].Server != os.Getpid() || !strings.Contains(list[0].Command, `push\x1b`) {
 				t.Fatalf("%v %+v", err, list)
 			}
-			q, err := Approve(state, second, true)
+			q, err := Approve(state, second, "", true)
 			if err != nil || q.Approval != second || q.State != "granted" {
 				t.Errorf("%v %+v", err, q)
 			}
 			if got := store.List()[0]; got.Outcome != policy.Granted {
 				t.Errorf("%+v", got)
 			}
-			if q, err := Deny(state, first, "no"); err != nil || q.State != "denied" {
+			if q, err := Deny(state, first, "", "no"); err != nil || q.State != "denied" {
 				t.Errorf("%v %+v", err, q)
 			}
-			if _, err := Approve(state, first, false); !errors.Is(err, approval.ErrAnswered) && (err == nil || !strings.Contains(err.Error(), "answered already")) {
+			if _, err := Approve(state, first, "", false); !errors.Is(err, approval.ErrAnswered) && (err == nil || !strings.Contains(err.Error(), "answered already")) {
 				t.Errorf("a refusal was taken back: %v", err)
 			}
-			if _, err := Approve(state, "apr_none", false); !errors.Is(err, approval.ErrNotOpen) {
+			if _, err := Approve(state, "apr_none", "", false); !errors.Is(err, approval.ErrNotOpen) {
 				t.Errorf("an unknown handle: %v", err)
 			}
 		})
@@ -113,10 +113,10 @@ func TestServersThatHangHoldUpNoQuestion(t *testing.T) {
 		t.Errorf("who does not answer is not told: %v", err)
 	}
 	begun := time.Now()
-	if q, err := Approve(state, handle, false); err != nil || q.State != "granted" || time.Since(begun) > patience/2 {
+	if q, err := Approve(state, handle, "", false); err != nil || q.State != "granted" || time.Since(begun) > patience/2 {
 		t.Errorf("%+v %v after %v", q, err, time.Since(begun))
 	}
-	if _, err := Approve(state, "apr_none", false); err == nil || errors.Is(err, approval.ErrNotOpen) {
+	if _, err := Approve(state, "apr_none", "", false); err == nil || errors.Is(err, approval.ErrNotOpen) {
 		t.Errorf("it may be a question of a server that hangs: %v", err)
 	}
 }

@@ -207,13 +207,13 @@ func (f *Fleet) List() ([]Question, error) {
 }
 
 // Approve allows a command, as [Approve].
-func (f *Fleet) Approve(handle string, session bool) (Question, error) {
-	return f.answer(request{Op: opApprove, Handle: handle, Session: session})
+func (f *Fleet) Approve(handle, drawn string, session bool) (Question, error) {
+	return f.answer(request{Op: opApprove, Handle: handle, Drawn: drawn, Session: session})
 }
 
 // Deny refuses a command, as [Deny].
-func (f *Fleet) Deny(handle, comment string) (Question, error) {
-	return f.answer(request{Op: opDeny, Handle: handle, Comment: comment})
+func (f *Fleet) Deny(handle, drawn, comment string) (Question, error) {
+	return f.answer(request{Op: opDeny, Handle: handle, Drawn: drawn, Comment: comment})
 }
 
 // answer sends an answer to the member that has the question.
@@ -223,8 +223,11 @@ func (f *Fleet) answer(r request) (Question, error) {
 		return Question{}, err
 	}
 	var errs []error
+	var before *approval.Answered
 	for _, t := range all {
 		switch {
+		case t.reply.Answered != nil:
+			before = t.reply.Answered
 		case errors.Is(t.err, approval.ErrNotOpen), errors.Is(t.err, context.Canceled):
 		case t.err != nil:
 			errs = append(errs, t.because())
@@ -233,6 +236,9 @@ func (f *Fleet) answer(r request) (Question, error) {
 			q.Member = t.peer.Called()
 			return q, nil
 		}
+	}
+	if before != nil {
+		return Question{}, before
 	}
 	return Question{}, cmp.Or(errors.Join(errs...), approval.ErrNotOpen)
 }

@@ -185,7 +185,7 @@ func TestAFleetIsSeenAndStoppedByName(t *testing.T) {
 	if _, err := f.Stop(t.Context(), "cmd_x", false); err == nil || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "runner strict") || !strings.Contains(err.Error(), "runner gone") {
 		t.Errorf("while some have not answered: %v", err)
 	}
-	if _, err := f.Approve("apr_x", false); err == nil || errors.Is(err, approval.ErrNotOpen) {
+	if _, err := f.Approve("apr_x", "", false); err == nil || errors.Is(err, approval.ErrNotOpen) {
 		t.Errorf("while some have not answered: %v", err)
 	}
 }
@@ -197,7 +197,7 @@ func TestAnOperatorWhoseKeyIsNotInTheFileIsTold(t *testing.T) {
 		"stop":   second(h.fleet.Stop(t.Context(), "cmd_r1", false)),
 		"freeze": second(h.fleet.Freeze(t.Context(), freeze.Target{Agent: "a"}, "")),
 		"follow": h.fleet.Follow(t.Context(), "cmd_r1", func(Event) error { return nil }),
-		"answer": second(h.fleet.Deny("apr_x", "")),
+		"answer": second(h.fleet.Deny("apr_x", "", "")),
 		"list":   second(h.fleet.List()),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "runner r1: it does not take what this operator's key signs (unknown_signer)") || !strings.Contains(err.Error(), "write it, a space and the operator's name on a line of the file of TIPSTAFF_ENGINE_OPERATORS") {

@@ -16,7 +16,7 @@ import (
 // Questions are the open questions. An [approval.Store] implements it.
 type Questions interface {
 	List() []approval.Open
-	Answer(handle string, a policy.Answer) (policy.Question, error)
+	Answer(handle, drawn string, a policy.Answer) (approval.Taken, error)
 }
 
 // answers are what a server says and does when a person asks, by whatever way the
@@ -59,7 +59,10 @@ func (s *answers) answer(r request, who tipstaff.Person) reply {
 	default:
 		return reply{Error: noRequest}
 	}
-	q, err := s.questions.Answer(r.Handle, a)
+	taken, err := s.questions.Answer(r.Handle, r.Drawn, a)
+	if before, is := errors.AsType[*approval.Answered](err); is {
+		return reply{Error: err.Error(), Answered: before}
+	}
 	switch {
 	case errors.Is(err, approval.ErrNotOpen):
 		return reply{Error: err.Error(), NotOpen: true}
@@ -68,10 +71,15 @@ func (s *answers) answer(r request, who tipstaff.Person) reply {
 	}
 	s.log.Info("a person has answered", "op", r.Op, "approval", r.Handle, "by", who.String())
 	state := policy.Granted
-	if a.Choice == policy.Refuse {
+	if taken.Answer.Choice == policy.Refuse {
 		state = policy.Denied
 	}
-	return reply{Questions: []Question{questionOf(q, state, q.Expires, os.Getpid())}}
+	q := questionOf(taken.Question, state, taken.Question.Expires, os.Getpid())
+	q.Choice = taken.Answer.Choice.String()
+	if b := taken.Before; b != nil {
+		q.Before = (&approval.Answered{Verdict: policy.Verdict{Answer: *b, Outcome: policy.Granted}}).Said()
+	}
+	return reply{Questions: []Question{q}}
 }
 
 // look answers what is asked about what runs, and does what a person wants done.

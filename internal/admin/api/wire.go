@@ -16,6 +16,7 @@ type request struct {
 	Handle  string `json:"handle,omitempty"`
 	Session bool   `json:"session,omitempty"`
 	Comment string `json:"comment,omitempty"`
+	Drawn   string `json:"drawn,omitempty"` // see [approval.Drawn]
 
 	ID     string         `json:"id,omitempty"` // of a command, or of a session
 	Kill   bool           `json:"kill,omitempty"`
@@ -47,6 +48,8 @@ type reply struct {
 	Error     string     `json:"error,omitempty"`
 	NotOpen   bool       `json:"not_open,omitempty"` // this server does not have the handle
 	Questions []Question `json:"questions,omitempty"`
+	// Answered says what has become of a question that an answer came too late for.
+	Answered *approval.Answered `json:"answered,omitempty"`
 
 	Unknown   bool          `json:"unknown,omitempty"`    // this server does not know the id
 	NotFrozen bool          `json:"not_frozen,omitempty"` // there is no such freeze
@@ -65,6 +68,8 @@ type reply struct {
 // err is the error of a reply; nil: it is none.
 func (r reply) err() error {
 	switch {
+	case r.Answered != nil:
+		return r.Answered
 	case r.NotOpen:
 		return approval.ErrNotOpen
 	case r.Unknown:
@@ -96,8 +101,16 @@ type Question struct {
 	Why       string    `json:"why,omitempty"`
 	// Credentials is what the command is lent.
 	Credentials []string `json:"credentials,omitempty"`
-	Text        string   `json:"text"`   // the whole question, in printable lines
-	Server      int      `json:"server"` // process id
+	// Shown is the whole question as every front draws it, and Drawn identifies it.
+	Shown []approval.Row `json:"shown"`
+	Drawn string         `json:"drawn"`
+	// Remember: it may be allowed for its session.
+	Remember bool `json:"remember"`
+	Server   int  `json:"server"` // process id
+	// Choice is what an answer counts for: once, session or refuse. Before is what it has
+	// taken back of somebody else's.
+	Choice string `json:"choice,omitempty"`
+	Before string `json:"before,omitempty"`
 	// Member is the gateway or the runner that asks, where a fleet was asked.
 	Member string `json:"member,omitempty"`
 }
@@ -106,7 +119,8 @@ func questionOf(q policy.Question, state policy.Outcome, until time.Time, pid in
 	return Question{
 		Approval: q.Handle, State: string(state), Expires: until.UTC().Truncate(time.Millisecond), Argv: q.Argv, Command: cmdline.Display(q.Argv),
 		Program: q.File, Directory: q.Dir, Principal: q.Origin.Principal, Client: q.Origin.Client, Agent: q.Origin.Agent, Task: q.Origin.Task,
-		Session: string(q.Session), Rule: q.Rule, At: q.At, Why: q.Why, Credentials: q.Credentials, Text: approval.Show(q), Server: pid,
+		Session: string(q.Session), Rule: q.Rule, At: q.At, Why: q.Why, Credentials: q.Credentials,
+		Shown: approval.Shown(&q), Drawn: approval.Drawn(&q), Remember: q.Remember, Server: pid,
 	}
 }
 

@@ -25,8 +25,9 @@ type Questions interface {
 	// List returns the open questions. It may return some with an error that says
 	// which servers did not answer.
 	List() ([]api.Question, error)
-	Approve(handle string, session bool) (api.Question, error)
-	Deny(handle, comment string) (api.Question, error)
+	// Approve and Deny answer a question; drawn is that of what the person saw.
+	Approve(handle, drawn string, session bool) (api.Question, error)
+	Deny(handle, drawn, comment string) (api.Question, error)
 }
 
 // Sockets speaks with the servers of a state directory by their control sockets.
@@ -64,11 +65,11 @@ func (s Sockets) Lift(ctx context.Context, t freeze.Target) (freeze.Entry, error
 func (s Sockets) List() ([]api.Question, error) { return api.List(s.State) }
 
 // Approve implements [Questions].
-func (s Sockets) Approve(handle string, session bool) (api.Question, error) {
-	return api.Approve(s.State, handle, session)
+func (s Sockets) Approve(handle, drawn string, session bool) (api.Question, error) {
+	return api.Approve(s.State, handle, drawn, session)
 }
 
 // Deny implements [Questions].
-func (s Sockets) Deny(handle, comment string) (api.Question, error) {
-	return api.Deny(s.State, handle, comment)
+func (s Sockets) Deny(handle, drawn, comment string) (api.Question, error) {
+	return api.Deny(s.State, handle, drawn, comment)
 }

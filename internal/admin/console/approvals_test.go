@@ -7,7 +7,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,14 +17,25 @@ import (
 	"tipstaff"
 	"tipstaff/internal/admin/api"
 	"tipstaff/internal/audit"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/approval"
 )
 
 // ask is an open question of a session.
 func ask() api.Question {
-	return api.Question{
-		Approval: "apr_1", State: "pending", Expires: time.Now().Add(time.Minute), Argv: []string{"git", "push"}, Command: "git push",
-		Directory: "/src", Rule: "push", At: "policy.yaml:7", Why: "a push asks", Session: "ses_1", Agent: "build-agent", Principal: "local",
+	q := policy.Question{
+		Asked: policy.Asked{Argv: []string{"git", "push"}, Dir: "/src", Session: "ses_1", Agent: "build-agent", Principal: "local"},
+		Rule:  "push", At: "policy.yaml:7", Why: "a push asks",
 	}
+	return api.Question{
+		Approval: "apr_1", State: "pending", Expires: time.Now().Add(time.Minute), Argv: q.Argv, Command: "git push", Remember: true,
+		Session: "ses_1", Agent: "build-agent", Principal: "local", Shown: approval.Shown(&q), Drawn: approval.Drawn(&q),
+	}
+}
+
+// says is the form of an answer to a question.
+func says(answer string, q api.Question) url.Values {
+	return url.Values{"answer": {answer}, "drawn": {q.Drawn}}
 }
 
 // trailOf writes a trail with these records, without their chain.
@@ -132,18 +145,58 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 	q := &fakeQuestions{known: "apr_1", list: []api.Question{ask()}}
 	c := open(t, Options{Questions: q}).in()
 	for _, answer := range []string{"once", "session"} {
-		if _, body := c.post("/approvals/apr_1", url.Values{"answer": {answer}}); !strings.Contains(body, "Allowed") {
+		if _, body := c.post("/approvals/apr_1", says(answer, ask())); !strings.Contains(body, "Allowed") {
 			t.Errorf("%s: %s", answer, body)
 		}
 	}
-	c.post("/approvals/apr_1", url.Values{"answer": {"deny"}, "comment": {"open a pull request"}})
+	deny := says("deny", ask())
+	deny.Set("comment", "open a pull request")
+	c.post("/approvals/apr_1", deny)
 	if want := []string{"once apr_1", "session apr_1", "deny apr_1 open a pull request"}; !slices.Equal(q.acts, want) {
 		t.Errorf("%q", q.acts)
 	}
-	if status, body := c.post("/approvals/apr_2", url.Values{"answer": {"once"}}); status != http.StatusConflict || !strings.Contains(body, "not open any more") {
+	if status, body := c.post("/approvals/apr_2", says("once", ask())); status != http.StatusConflict || !strings.Contains(body, "not open any more") {
 		t.Errorf("%d %s", status, body)
 	}
 	if status, _ := c.get("/approvals/apr_1"); status == http.StatusOK || len(q.acts) != 3 {
 		t.Errorf("a link acts: %d", status)
+	}
+}
+
+// TestThePageThatAnAnswerLoadsTakesNoSecondPress: it may show another question where the
+// first one was, before its script is there. Any other page takes a press at once.
+func TestThePageThatAnAnswerLoadsTakesNoSecondPress(t *testing.T) {
+	q := &fakeQuestions{known: "apr_1", list: []api.Question{ask()}}
+	c := open(t, Options{Questions: q}).in()
+	made := regexp.MustCompile(`name="at" value="(\d+)"`)
+	if _, body := c.get("/approvals"); made.MatchString(body) {
+		t.Error("a page that no answer has loaded waits")
+	}
+	_, body := c.post("/approvals/apr_1", says("once", ask()))
+	found := made.FindStringSubmatch(body)
+	if found == nil {
+		t.Fatalf("the page does not say when it was made:\n%s", body)
+	}
+	at, err := strconv.ParseInt(found[1], 10, 64)
+	if err != nil || time.Since(time.UnixMilli(at)) > time.Minute {
+		t.Fatalf("made at %s: %v", found[1], err)
+	}
+	second := says("once", ask())
+	second.Set("at", strconv.FormatInt(time.Now().UnixMilli(), 10))
+	if status, body := c.post("/approvals/apr_1", second); status != http.StatusConflict || !strings.Contains(body, "had just appeared") || len(q.acts) != 1 {
+		t.Errorf("at once: %d, %q", status, q.acts)
+	}
+	second.Set("at", strconv.FormatInt(time.Now().Add(-early).UnixMilli(), 10))
+	if status, _ := c.post("/approvals/apr_1", second); status != http.StatusOK || len(q.acts) != 2 { // the control
+		t.Errorf("after a while: %d, %q", status, q.acts)
+	}
+}
+
+// TestAnAnswerThatDoesNotSayWhatWasShownDoesNotCount.
+func TestAnAnswerThatDoesNotSayWhatWasShownDoesNotCount(t *testing.T) {
+	q := &fakeQuestions{known: "apr_1", list: []api.Question{ask()}}
+	c := open(t, Options{Questions: q}).in()
+	if status, body := c.post("/approvals/apr_1", url.Values{"answer": {"once"}}); status != http.StatusBadRequest || !strings.Contains(body, "which question was shown") || len(q.acts) != 0 {
+		t.Errorf("%d, %q", status, q.acts)
 	}
 }

@@ -109,7 +109,7 @@ func TestOtherNamesAndOriginsGetNothing(t *testing.T) {
 			t.Errorf("as %s: %d", host, status)
 		}
 	}
-	form := url.Values{"answer": {"once"}}
+	form := says("once", ask())
 	for name, h := range map[string]map[string]string{
 		"another site":             {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
 		"another port":             {"Sec-Fetch-Site": "same-site", "Origin": "http://" + c.name + ":1"},

@@ -118,14 +118,19 @@ func TestAGatewaysQuestionShowsWhatItsSessionDidOnItsRunner(t *testing.T) {
 	dir, _ := fleetOf(t, "g1", "r1", "r2")
 	for member, found := range map[string]bool{"gateway g1": true, "runner r1": false, "runner r2": true} {
 		q := ask()
-		q.Session, q.Agent, q.Member, q.Directory = "ses-of-r2", "", member, "/"
+		q.Session, q.Agent, q.Member = "ses-of-r2", "", member
+		for i := range q.Shown {
+			if q.Shown[i].Label == "Directory" {
+				q.Shown[i].Value = "/"
+			}
+		}
 		c := open(t, Options{Copies: &fakeCopies{FS: os.DirFS(dir)}, Questions: &fakeQuestions{list: []api.Question{q}}}).in()
 		_, body := c.get("/approvals")
 		if strings.Contains(body, "The last commands of this session") != found {
 			t.Errorf("%s: found is not %t:\n%s", member, found, body)
 		}
 		gateway := member == "gateway g1"
-		if strings.Contains(body, "agent-of-r2") != gateway || strings.Contains(body, "the directory of its session, on its runner") != gateway || strings.Contains(body, "<dd><code dir=\"auto\">/</code></dd>") == gateway {
+		if strings.Contains(body, "agent-of-r2") != gateway || strings.Contains(body, "the directory of its session, on its runner") != gateway || strings.Contains(body, "<code dir=\"auto\">/</code></dd>") == gateway {
 			t.Errorf("%s: whose it is, and where:\n%s", member, body)
 		}
 		clean(t, member, body)

@@ -38,7 +38,7 @@ func (f *fakeQuestions) set(list []api.Question, err error) {
 	f.list, f.err = list, err
 }
 
-func (f *fakeQuestions) Approve(handle string, session bool) (api.Question, error) {
+func (f *fakeQuestions) Approve(handle, drawn string, session bool) (api.Question, error) {
 	if handle != f.known {
 		return api.Question{}, approval.ErrNotOpen
 	}
@@ -50,7 +50,7 @@ func (f *fakeQuestions) Approve(handle string, session bool) (api.Question, erro
 	return api.Question{Approval: handle, Command: "git push"}, nil
 }
 
-func (f *fakeQuestions) Deny(handle, comment string) (api.Question, error) {
+func (f *fakeQuestions) Deny(handle, drawn, comment string) (api.Question, error) {
 	f.acts = append(f.acts, "deny "+handle+" "+comment)
 	return api.Question{Approval: handle, Command: "git push"}, nil
 }

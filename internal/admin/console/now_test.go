@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tipstaff/internal/admin/api"
+	"tipstaff/internal/policy/approval"
 	"tipstaff/internal/policy/freeze"
 )
 
@@ -52,7 +53,8 @@ func harmless(t *testing.T, where, body string) {
 }
 
 func TestTextOfCommandsIsText(t *testing.T) {
-	q := api.Question{Approval: "apr_1", State: "pending", Argv: []string{"rm", hostile, ""}, Command: hostile, Directory: hostile, Program: hostile, Agent: hostile, Task: hostile, Client: hostile, Principal: hostile, Rule: hostile, At: hostile, Why: hostile, Credentials: []string{hostile}, Session: hostile}
+	q := api.Question{Approval: "apr_1", State: "pending", Argv: []string{"rm", hostile, ""}, Command: hostile, Directory: hostile, Program: hostile, Agent: hostile, Task: hostile, Client: hostile, Principal: hostile, Rule: hostile, At: hostile, Why: hostile, Credentials: []string{hostile}, Session: hostile,
+		Shown: []approval.Row{{Label: hostile, Value: hostile, Kind: approval.Prose}, {Value: hostile, Kind: approval.Text}, {Value: hostile, Kind: approval.Code}, {Words: []string{"rm", hostile, ""}, Kind: approval.Words}}, Drawn: hostile}
 	d := &fakeAdmin{overview: night()}
 	about := night().Servers[1].Commands[1]
 	d.events = []api.Event{{Kind: api.KindCommand, Command: &about}, {Kind: api.KindOutput, Text: hostile + "\n", Open: hostile}}
@@ -276,7 +278,7 @@ func TestActsAreAskedForAndDone(t *testing.T) {
 		"/freeze":          {"target": {""}},
 		"/freeze?agent=x":  {},
 		"/lift":            {"target": {"%zz"}},
-		"/approvals/apr_1": {"answer": {"perhaps"}},
+		"/approvals/apr_1": {"answer": {"perhaps"}, "drawn": {"x"}},
 	} {
 		if path == "/stop?how=stop" {
 			form = url.Values{"id": {"gone"}}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"strconv"
 	"time"
 
 	"tipstaff/internal/admin/api"
@@ -29,6 +30,9 @@ type questionView struct {
 	api.Question
 	Last []lastCommand // of its session, the newest last
 	Cwd  string        // where its session was last, if a gateway asks
+	// Early: an answer to another question has loaded the page, and this one may have come
+	// where that one was.
+	Early bool
 }
 
 func (s *Server) lookAtQuestions(r *http.Request) approvalsView {
@@ -49,40 +53,70 @@ func (s *Server) lookAtQuestions(r *http.Request) approvalsView {
 }
 
 func (s *Server) approvals(w http.ResponseWriter, r *http.Request) error {
-	return s.show(w, r, view{
-		Page: "approvals", Title: "Approvals", Here: "/approvals", Scripts: []string{"approvals.js"},
-		Data: s.lookAtQuestions(r),
-	})
+	v := s.lookAtQuestions(r)
+	for i := range v.Open {
+		v.Open[i].Early = r.URL.Query().Has(answered)
+	}
+	return s.show(w, r, view{Page: "approvals", Title: "Approvals", Here: "/approvals", Scripts: []string{"approvals.js"}, Data: v})
 }
 
 // answer takes a person's answer from the form of a question.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
-	handle := r.PathValue("handle")
+	handle, drawn := r.PathValue("handle"), r.PostFormValue("drawn")
+	if drawn == "" {
+		return &problem{Status: http.StatusBadRequest, Title: "This answers nothing", Text: "The form does not say which question was shown. Load the page again, and answer there. Nothing was changed."}
+	}
+	if tooEarly(r.PostFormValue("at"), time.Now()) {
+		return &problem{Status: http.StatusConflict, Title: "The question had just appeared", Text: "A press within 0.7 seconds may have been meant for what was there before, so it does not count. Look at the question, and answer once more."}
+	}
 	var q api.Question
 	var err error
 	var said string
 	switch r.FormValue("answer") {
 	case "once":
-		q, err = s.opts.Questions.Approve(handle, false)
+		q, err = s.opts.Questions.Approve(handle, drawn, false)
 		said = "Allowed once: "
 	case "session":
-		q, err = s.opts.Questions.Approve(handle, true)
+		q, err = s.opts.Questions.Approve(handle, drawn, true)
 		said = "Allowed for the rest of its session: "
 	case "deny":
-		q, err = s.opts.Questions.Deny(handle, r.FormValue("comment"))
+		q, err = s.opts.Questions.Deny(handle, drawn, r.FormValue("comment"))
 		said = "Denied: "
 	default:
 		return &problem{Status: http.StatusBadRequest, Title: "This is no answer", Text: "A question is answered with: allow once, allow for the session, or deny. Nothing was changed."}
 	}
+	before, second := errors.AsType[*approval.Answered](err)
 	switch {
+	case second:
+		return &problem{Status: http.StatusConflict, Title: "Somebody was faster", Text: "Your answer does not count: " + before.Said() + ". Nothing was changed."}
 	case errors.Is(err, approval.ErrNotOpen):
 		return &problem{Status: http.StatusConflict, Title: "This question is not open any more", Text: "It was answered, it has expired, or its server has ended. Nothing was changed."}
 	case err != nil:
 		return &problem{Status: http.StatusConflict, Title: "The answer was not taken", Text: err.Error()}
 	}
-	s.entrance.leaveNotice(r, said+q.Command)
-	http.Redirect(w, r, "/approvals", http.StatusSeeOther)
+	if q.Choice == "once" { // also where it was to be for the session, and the settings take no such answer
+		said = "Allowed once: "
+	}
+	said += q.Command
+	if q.Before != "" {
+		said += " (" + q.Before + "; that counts no more)"
+	}
+	s.entrance.leaveNotice(r, said)
+	http.Redirect(w, r, "/approvals?"+answered, http.StatusSeeOther)
 	return nil
+}
+
+// answered marks the address to which an answer leads.
+const answered = "answered"
+
+// early is how long a question has to be on a page that an answer has loaded before
+// another answer counts, as in [approval.PageScript], which such a page may not have yet.
+const early = 700 * time.Millisecond
+
+// tooEarly reports whether a form was sent that soon after it was made.
+func tooEarly(made string, now time.Time) bool {
+	ms, err := strconv.ParseInt(made, 10, 64)
+	return err == nil && now.Sub(time.UnixMilli(ms)) < early
 }
 
 // approvalsLive sends the questions whenever they change.

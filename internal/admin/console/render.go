@@ -71,6 +71,7 @@ func functions() template.FuncMap {
 		"percent": func(f float64) string { return fmt.Sprintf("%.0f %%", f) },
 		"mark":    mark,
 		"asset":   assetPath,
+		"made":    func() int64 { return time.Now().UnixMilli() },
 		"plural":  plural,
 	}
 	maps.Copy(all, studyFunctions())

@@ -9,10 +9,15 @@ import (
 	"net/http"
 	"path"
 	"sync"
+
+	"tipstaff/internal/policy/approval"
 )
 
 //go:embed static
 var staticFiles embed.FS
+
+// answering is the name of [approval.PageScript].
+const answering = "answering.js"
 
 // staticVersion is a part of the addresses of all static files, which changes with any
 // of them. So a browser may keep them, and modules find each other in its directory.
@@ -27,6 +32,7 @@ var staticVersion = sync.OnceValue(func() string {
 		_, _ = sum.Write(data)
 		return err
 	})
+	_, _ = sum.Write([]byte(approval.PageScript))
 	return hex.EncodeToString(sum.Sum(nil)[:6])
 })
 
@@ -35,6 +41,9 @@ var staticVersion = sync.OnceValue(func() string {
 func (*Server) static(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	data, err := fs.ReadFile(staticFiles, "static/"+name)
+	if name == answering {
+		data, err = []byte(approval.PageScript+"\nexport { Steady };\n"), nil
+	}
 	if err != nil || r.PathValue("version") != staticVersion() {
 		http.NotFound(w, r)
 		return

@@ -63,18 +63,18 @@ func showQuestions(out, talk io.Writer, list []api.Question, asJSON bool) error 
 			tty.Say(out, "")
 		}
 		if q.Member != "" {
-			tty.Say(out, "%-11s %s", "On:", cmdline.Escape(q.Member))
+			tty.Say(out, "%-12s %s", "On:", cmdline.Escape(q.Member))
 		}
-		tty.Say(out, "%-11s %s, %s, until %s", "Approval:", cmdline.Escape(q.Approval), cmdline.Escape(q.State), q.Expires.Local().Format(time.TimeOnly))
+		tty.Say(out, "%-12s %s, %s, until %s", "Approval:", cmdline.Escape(q.Approval), cmdline.Escape(q.State), q.Expires.Local().Format(time.TimeOnly))
 		tty.Say(out, "%s", shownText(q))
 	}
 	return nil
 }
 
-// shownText is a server's text about a question. The server escapes it;
+// shownText is what a server shows of a question. The server escapes it;
 // escaping it again keeps a faulty server's text from controlling the terminal.
 func shownText(q api.Question) string {
-	lines := strings.Split(strings.TrimSuffix(q.Text, "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(approval.WriteRows(q.Shown), "\n"), "\n")
 	for i := range lines {
 		lines[i] = cmdline.Escape(lines[i])
 	}
@@ -83,6 +83,7 @@ func shownText(q api.Question) string {
 
 func newApprove() *cobra.Command {
 	var session bool
+	var drawn string
 	var where adminFlags
 	cmd := &cobra.Command{
 		Use:   "approve HANDLE",
@@ -97,17 +98,18 @@ The exit code is 1 when nothing is open under the handle.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return answer(cmd, where, "Allowed", args[0], func(d *adminClient) (api.Question, error) {
-				return d.Approve(args[0], session)
+				return d.Approve(args[0], drawn, session)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&session, "session", false, "allow the same command for the rest of its session")
+	declareDrawn(cmd, &drawn)
 	where.declare(cmd)
 	return cmd
 }
 
 func newDeny() *cobra.Command {
-	var comment string
+	var comment, drawn string
 	var where adminFlags
 	cmd := &cobra.Command{
 		Use:   "deny HANDLE",
@@ -120,13 +122,19 @@ The exit code is 1 when nothing is open under the handle.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return answer(cmd, where, "Denied", args[0], func(d *adminClient) (api.Question, error) {
-				return d.Deny(args[0], comment)
+				return d.Deny(args[0], drawn, comment)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&comment, "comment", "", "what the agent is told")
+	declareDrawn(cmd, &drawn)
 	where.declare(cmd)
 	return cmd
+}
+
+// declareDrawn declares the flag by which a program holds an answer to what it has shown.
+func declareDrawn(cmd *cobra.Command, drawn *string) {
+	cmd.Flags().StringVar(drawn, "drawn", "", "the `DIGEST` of the question as it was shown (drawn in 'tipstaff approvals --json'); the answer counts for that alone")
 }
 
 // answer sends a person's answer to the server that asked, and shows the
@@ -141,13 +149,24 @@ func answer(cmd *cobra.Command, where adminFlags, what, handle string, give func
 	}
 	defer d.close()
 	q, err := give(d)
+	var before *approval.Answered
 	switch {
+	case errors.As(err, &before) && before.Over:
+		return exit.Errorf(exit.Failure, "nothing waits under %s: %s", cmdline.Display([]string{handle}), before.Said())
+	case errors.As(err, &before):
+		return exit.Errorf(exit.Failure, "%s; nothing was changed", escapeLines(err))
 	case errors.Is(err, approval.ErrNotOpen):
 		return exit.Errorf(exit.Failure, "nothing waits under %s: it was used, has expired, or belongs to a server with another TIPSTAFF_STATE_DIR, or of another fleet", cmdline.Display([]string{handle}))
 	case err != nil:
 		return exit.Errorf(exit.Failure, "cannot answer: %s", escapeLines(err))
 	}
 	tty.Say(cmd.OutOrStdout(), "%s.\n%s", what, shownText(q))
+	if session := cmd.Flags().Lookup("session"); session != nil && session.Changed && q.Choice == "once" {
+		tty.Say(cmd.OutOrStdout(), "It counts once: the server's settings take no answer for a session.")
+	}
+	if q.Before != "" {
+		tty.Say(cmd.OutOrStdout(), "Before that, %s; that counts no more.", cmdline.Escape(q.Before))
+	}
 	return nil
 }
 

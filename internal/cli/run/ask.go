@@ -21,7 +21,7 @@ func askHere(in *os.File, out io.Writer) approval.Ask {
 		return nil
 	}
 	return func(_ context.Context, q policy.Question) (policy.Answer, error) {
-		tty.Say(out, "The policy leaves this command to a person.\n\n%s\nRun it? [y/N, or why not]", strings.TrimSuffix(approval.Show(q), "\n"))
+		tty.Say(out, "The policy leaves this command to a person.\n\n%s\nRun it? [y/N, or why not]", strings.TrimSuffix(approval.Show(&q), "\n"))
 		// An interrupt ends the process without waiting for the line.
 		line, err := bufio.NewReader(io.LimitReader(in, 1000)).ReadString('\n')
 		if err != nil && line == "" {

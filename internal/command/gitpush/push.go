@@ -20,6 +20,8 @@ type Push struct {
 	// Remote is what is pushed to, as git would call it: the name of a remote,
 	// or an address; "" if it is not known.
 	Remote string
+	// Addresses are where Remote leads, by the settings; none: that is not known.
+	Addresses []string
 	// Updates are what happens to refs there.
 	Updates []Update
 	// Options are those that say more than how to push, as they are called in
@@ -113,6 +115,7 @@ type Setting struct {
 	// Program: it is an alias, and there is a program git-NAME, which git would run
 	// before it.
 	Program bool
+	Perhaps bool // a condition decides about it, which is not judged
 }
 
 // Ordinary is a repository for tests and examples, which have none: names are

@@ -48,6 +48,9 @@ func Read(args []string, own func(sub string) bool, open func(Location) Reposito
 	if r.unclear {
 		return p.anything()
 	}
+	if to, known := r.settings.addresses(p.Remote); known {
+		p.Addresses = to
+	}
 	return p
 }
 

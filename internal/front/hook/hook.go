@@ -17,6 +17,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/audit"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/approval"
 	"tipstaff/internal/policy/facts"
 	"tipstaff/internal/strictjson"
 )
@@ -132,11 +133,28 @@ func (h *Hook) Decide(ctx context.Context, a Asked) Answer {
 	case policy.Allow:
 		return Answer{Before, "allow", "tipstaff: allowed by the policy, recorded, and run by " + h.Client + " without tipstaff's sandbox."}
 	case policy.Ask:
-		return Answer{Before, "ask", "tipstaff: " + said(f)}
+		return Answer{Before, "ask", "tipstaff: " + said(f) + shown(whole.Questions)}
 	default:
 		return Answer{Before, "deny", "tipstaff: " + said(f)}
 	}
 }
+
+// shown is what a person is asked about, in the rows of every front, as far as a client
+// shows that many lines.
+func shown(list []policy.Question) string {
+	var b strings.Builder
+	for i := range list {
+		if b.Len() > mostShown {
+			fmt.Fprintf(&b, "\n%d more commands need a person.", len(list)-i)
+			break
+		}
+		b.WriteString("\n\n" + strings.TrimSuffix(approval.Show(&list[i]), "\n"))
+	}
+	return b.String()
+}
+
+// mostShown bounds in bytes what the reason shows of commands, beside the last of them.
+const mostShown = 4 << 10
 
 // said is a finding as one text for the model or the person.
 func said(f policy.Finding) string {

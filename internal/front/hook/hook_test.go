@@ -301,3 +301,22 @@ func TestAMemberIsReadAsItsWriterMeansIt(t *testing.T) {
 		t.Errorf("members that nobody reads: %v %+v", err, a)
 	}
 }
+
+// TestThePersonAtTheClientSeesTheRowsOfEveryFront: what the policy knows of a command that
+// it leaves to them, such as where it goes.
+func TestThePersonAtTheClientSeesTheRowsOfEveryFront(t *testing.T) {
+	q := policy.Question{Asked: policy.Asked{Argv: []string{"git", "push"}, File: "/usr/bin/git", Goes: []policy.Destination{{To: "https://evil/\u202ex", What: []string{"refs/heads/main"}}}}}
+	whole := policy.ScriptDecision{Findings: []policy.Finding{{Rule: "r", Effect: policy.Ask, Msg: "perhaps"}}}
+	for range 200 {
+		whole.Questions = append(whole.Questions, q)
+	}
+	got := (&Hook{Monitor: &fakeMonitor{whole: whole}}).Decide(t.Context(), question(t, base)).Reason
+	for _, want := range []string{"perhaps", "Command:     git push", "Program:     /usr/bin/git", `Goes to:     https://evil/\u202ex: refs/heads/main`, "more commands need a person"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "Time limit") || strings.Contains(got, "Counts for") || len(got) > 2*mostShown {
+		t.Errorf("it says what the client's shell does not hold to, or too much: %d bytes\n%s", len(got), got)
+	}
+}

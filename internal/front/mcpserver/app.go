@@ -16,6 +16,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff/internal/policy/approval"
 )
 
 // MCP Apps (SEP-1865, 2026-01-26): a client that declares the extension shows its
@@ -188,8 +190,9 @@ var commandPageText = sync.OnceValue(func() string {
 		sum := sha256.Sum256([]byte(s))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	policy := fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; base-uri 'none'; form-action 'none'", hash(commandJS), hash(commandCSS))
-	return strings.NewReplacer("{{policy}}", policy, "{{style}}", commandCSS, "{{script}}", commandJS).Replace(commandHTML)
+	script := strings.Replace(commandJS, "{{answering}}", approval.PageScript, 1)
+	policy := fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; base-uri 'none'; form-action 'none'", hash(script), hash(commandCSS))
+	return strings.NewReplacer("{{policy}}", policy, "{{style}}", commandCSS, "{{script}}", script).Replace(commandHTML)
 })
 
 // canonical is a JSON value written in one way; nil for what is none.

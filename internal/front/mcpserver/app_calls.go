@@ -30,6 +30,7 @@ type shownCall struct {
 	shared *sync.Mutex
 
 	question *pageQuestion // that the page may answer; nil: none
+	past     *pageQuestion // the one before, for a page that answers too late
 	turned   chan struct{} // closed when question changes
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
-	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/approval"
 )
@@ -79,7 +78,7 @@ func (one *shownCall) ask(q policy.Question) (over func(), ok bool) {
 
 // turn changes the question. The lock is held.
 func (one *shownCall) turn(q *pageQuestion) {
-	one.question = q
+	one.question, one.past = q, one.question
 	close(one.turned)
 	one.turned = make(chan struct{})
 }
@@ -141,64 +140,30 @@ func (l *shownCalls) ofCommand(c *caller, id tipstaff.RequestID) *shownCall {
 }
 
 // questionOf returns the question with a handle, of this caller's connection and for
-// this key alone; nil if there is none.
+// this key alone; nil if there is none. It may be over: the store knows.
 func (l *shownCalls) questionOf(c *caller, handle, key string) *pageQuestion {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for one := range l.live {
-		q := one.question
-		if q != nil && q.Handle == handle && one.owner == c.owner() && one.key.peer == c.in.peer.name &&
-			subtle.ConstantTimeCompare([]byte(q.key), []byte(key)) == 1 {
-			return q
+		for _, q := range []*pageQuestion{one.question, one.past} {
+			if q != nil && q.Handle == handle && one.owner == c.owner() && one.key.peer == c.in.peer.name &&
+				subtle.ConstantTimeCompare([]byte(q.key), []byte(key)) == 1 {
+				return q
+			}
 		}
 	}
 	return nil
 }
 
-// questionView is a question as a page shows it. All texts are escaped.
+// questionView is a question as a page draws it.
 type questionView struct {
-	Approval    string    `json:"approval"`
-	Words       []string  `json:"words"`
-	Program     string    `json:"program"`
-	Directory   string    `json:"directory"`
-	Rule        string    `json:"rule"`
-	Why         string    `json:"why"`
-	Variables   []string  `json:"variables,omitempty"`
-	Credentials []string  `json:"credentials,omitempty"`
-	Input       *string   `json:"input,omitempty"`
-	Writes      []string  `json:"writes,omitempty"`
-	Manner      string    `json:"manner"`
-	Remember    bool      `json:"remember"`
-	Expires     time.Time `json:"expires"`
+	Approval string         `json:"approval"`
+	Shown    []approval.Row `json:"shown"`
+	Drawn    string         `json:"drawn"` // see [approval.Drawn]
+	Remember bool           `json:"remember"`
+	Expires  time.Time      `json:"expires"`
 }
 
 func viewOf(q *pageQuestion) *questionView {
-	v := &questionView{
-		Approval: q.Handle, Words: escapedAll(q.Argv), Program: cmdline.Escape(q.File), Directory: cmdline.Escape(q.Dir),
-		Rule: q.Rule, Why: cmdline.Escape(q.Why), Variables: escapedAll(q.Vars), Credentials: escapedAll(q.Credentials),
-		Writes: escapedAll(q.Writes), Remember: q.Remember, Expires: q.Expires,
-		Manner: "for up to " + q.Timeout.Round(time.Millisecond).String(),
-	}
-	if q.At != "" {
-		v.Rule += " at " + q.At
-	}
-	if q.Stdin != nil {
-		in := cmdline.Display([]string{string(q.Stdin)})
-		v.Input = &in
-	}
-	if q.Background {
-		v.Manner += ", in the background, where it goes on after the call and takes input that is not shown here"
-	}
-	if q.Terminal {
-		v.Manner += ", on a terminal"
-	}
-	return v
-}
-
-func escapedAll(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = cmdline.Escape(s)
-	}
-	return out
+	return &questionView{q.Handle, approval.Shown(&q.Question), approval.Drawn(&q.Question), q.Remember, q.Expires}
 }

@@ -80,11 +80,26 @@ func (s *Server) asking(req *mcp.CallToolRequest, o tipstaff.Origin, p follower)
 		a.brought = &broughtAnswer{Runner: st.Runner, Handle: st.Handle, Answer: answerOf(said, o)}
 		return a, nil
 	}
-	if err := a.approvals.Store.AnswerOf(o.Principal, st.Handle, answerOf(said, o)); err != nil {
-		return nil, badState("the question has been answered, used, or has expired")
+	if err := a.approvals.Store.AnswerOf(o.Principal, st.Handle, "", answerOf(said, o)); tooLate(err) {
+		return nil, badState(becameOf(err))
 	}
 	a.claim = st.Handle
 	return a, nil
+}
+
+// tooLate reports whether an answer cannot be taken. One to a question that somebody else
+// has answered meanwhile is not too late: the call goes on, by the first answer.
+func tooLate(err error) bool {
+	before, second := errors.AsType[*approval.Answered](err)
+	return err != nil && (!second || before.Over)
+}
+
+// becameOf says what has become of a question that is not open.
+func becameOf(err error) string {
+	if before, second := errors.AsType[*approval.Answered](err); second {
+		return before.Said()
+	}
+	return "the question has been answered, used, or has expired"
 }
 
 func badState(what string) error {
@@ -183,7 +198,7 @@ func form(q policy.Question) *mcp.ElicitParams {
 	}
 	return &mcp.ElicitParams{
 		Mode: "form",
-		Message: "An agent wants to run this command, and the policy leaves it to you.\n\n" + approval.Show(q) +
+		Message: "An agent wants to run this command, and the policy leaves it to you.\n\n" + approval.Show(&q) +
 			"\nIf nobody answers before " + q.Expires.Format(time.RFC3339) + ", it does not run. On the host: tipstaff approve " + q.Handle,
 		RequestedSchema: map[string]any{
 			"type": "object",

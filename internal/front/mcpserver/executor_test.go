@@ -207,7 +207,7 @@ func (q *questioner) Execute(ctx context.Context, _ tipstaff.Request, live run.L
 	if live.Ask == nil {
 		return tipstaff.Result{}, errors.New("nobody can be asked")
 	}
-	a, err := live.Ask(ctx, policy.Question{Handle: "q-1", Argv: []string{"rm", "x"}, Expires: time.Now().Add(time.Hour)})
+	a, err := live.Ask(ctx, policy.Question{Handle: "q-1", Asked: policy.Asked{Argv: []string{"rm", "x"}}, Expires: time.Now().Add(time.Hour)})
 	if err != nil {
 		return tipstaff.Result{}, err
 	}

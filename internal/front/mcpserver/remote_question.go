@@ -85,8 +85,8 @@ func (s *Server) broughtOver(principal string, b *broughtAnswer) (claim string, 
 		return "", badState("there is no open question here")
 	}
 	b.Answer.How = policy.ByElicitation // a gateway knows no other way
-	if err := s.opts.Approvals.Store.AnswerOf(principal, b.Handle, b.Answer); err != nil {
-		return "", badState("the question has been answered, used, or has expired")
+	if err := s.opts.Approvals.Store.AnswerOf(principal, b.Handle, "", b.Answer); tooLate(err) {
+		return "", badState(becameOf(err))
 	}
 	return b.Handle, nil
 }

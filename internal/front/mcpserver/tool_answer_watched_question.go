@@ -2,22 +2,25 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
 	"tipstaff/internal/front/authn"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/approval"
 )
 
 var answerWatchedQuestion = tool{
 	name:  "answer_watched_question",
 	title: "Answer the question about a command",
 	description: `Answer for a page, as its user has pressed, whether a command may run that the policy leaves to a person. Only where the rule says approver: app.
-Example: {"approval": "apr_…", "key": "…", "choice": "once"}`,
+Example: {"approval": "apr_…", "key": "…", "drawn": "…", "choice": "once"}`,
 	params: []parameter{
 		{name: "approval", kind: text, required: true, doc: "The question."},
 		{name: "key", kind: text, required: true, doc: "What the page alone was told."},
+		{name: "drawn", kind: text, required: true, doc: "What identifies the question as it was shown."},
 		{name: "choice", kind: text, required: true, doc: "once, session or deny."},
 		{name: "comment", kind: text, doc: "With deny: what the agent is told."},
 	},
@@ -44,8 +47,14 @@ Example: {"approval": "apr_…", "key": "…", "choice": "once"}`,
 		default:
 			return nil, notForPages("the choice is neither once nor session nor deny")
 		}
-		if err := s.opts.Approvals.Store.AnswerOf(c.origin.Principal, q.Handle, said); err != nil {
-			return nil, notForPages("the question has been answered, or has expired")
+		if a.text["drawn"] == "" {
+			return nil, notForPages("it does not say which question was shown")
+		}
+		switch err := s.opts.Approvals.Store.AnswerOf(c.origin.Principal, q.Handle, a.text["drawn"], said); {
+		case errors.Is(err, approval.ErrChanged):
+			return nil, notForPages(err.Error())
+		case err != nil:
+			return nil, notForPages(becameOf(err))
 		}
 		return jsonAnswer(watched{Success: true, State: watchAnswered})
 	},

@@ -1,11 +1,13 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
 )
 
@@ -41,7 +43,7 @@ func (s *Store) handleReply(ctx context.Context, it *item, a policy.Answer, err 
 	case errors.As(err, &refusal): // the question could not be asked, and the client is not at fault
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.remove(it)
+		s.remove(it, policy.Unasked)
 		return policy.NewApproval(it.q, policy.Verdict{Handle: it.q.Handle, Outcome: policy.Unasked}, time.Time{}), refusal
 	case errors.Is(err, ErrLater):
 		s.mu.Lock()
@@ -55,7 +57,7 @@ func (s *Store) handleReply(ctx context.Context, it *item, a policy.Answer, err 
 	case err != nil:
 		return s.hostInstead(it, err)
 	}
-	_ = s.answerTo(it, a) // an answer of the host that came first counts, unless this one refuses
+	_, _ = s.answerTo(it, "", a) // an answer of the host that came first counts, unless this one refuses
 	return s.close(it, policy.Expired)
 }
 
@@ -64,7 +66,7 @@ func (s *Store) handleReply(ctx context.Context, it *item, a policy.Answer, err 
 func (s *Store) hostInstead(it *item, cause error) (policy.Approval, error) {
 	if s.opts.Host == nil || !s.opts.Host() {
 		s.mu.Lock()
-		s.remove(it)
+		s.remove(it, policy.Unasked)
 		s.mu.Unlock()
 		e := nobody(it.q)
 		e.Err = cause
@@ -84,7 +86,7 @@ func (s *Store) close(it *item, otherwise policy.Outcome) (policy.Approval, erro
 	if otherwise != policy.Cancelled && (it.state == policy.Granted || it.state == policy.Denied) {
 		return s.settle(it)
 	}
-	s.remove(it)
+	s.remove(it, otherwise)
 	w := policy.Verdict{Handle: it.q.Handle, Outcome: otherwise}
 	return policy.NewApproval(it.q, w, time.Time{}), unanswered(it.q, otherwise)
 }
@@ -99,35 +101,93 @@ func (s *Store) pendingError(it *item) (policy.Approval, error) {
 // the handle is unknown, used, expired, or belongs to another principal.
 var ErrNotOpen = errors.New("there is no open question with this handle")
 
-// ErrAnswered is the error for an answer to a question that already has one.
+// ErrAnswered is the error for an answer to a question that already has one. The error
+// itself is an [*Answered], which says what the first answer was.
 var ErrAnswered = errors.New("this question has been answered already")
 
-// Answer takes the answer of a person on the host. The errors are [ErrNotOpen]
-// and [ErrAnswered].
-func (s *Store) Answer(handle string, a policy.Answer) (policy.Question, error) {
-	return s.take(handle, a, func(policy.Question) bool { return true })
+// ErrChanged is the error for an answer to something else than was asked: what the
+// person has seen is not what the question shows.
+var ErrChanged = errors.New("what was shown is not what this question asks; look at it again")
+
+// Answered is the error for an answer that comes second: it says what has become of the
+// question before.
+type Answered struct {
+	policy.Verdict
+	Over bool // the question is open no more
+}
+
+// Error says who has answered what, for the person who comes second.
+func (a *Answered) Error() string { return "this answer does not count: " + a.Said() }
+
+// Said is what has become of the question, in words.
+func (a *Answered) Said() string {
+	by, comment := cmp.Or(cmdline.Escape(a.By), "somebody"), cmdline.Escape(a.Comment)
+	if a.How != "" {
+		by += " (" + a.How + ")"
+	}
+	switch a.Outcome {
+	case policy.Granted:
+		if a.Choice == policy.Session {
+			return by + " has already allowed it for the session"
+		}
+		return by + " has already allowed it once"
+	case policy.Denied:
+		if comment != "" {
+			return by + " has already refused it: " + comment
+		}
+		return by + " has already refused it"
+	case policy.Expired:
+		return "nobody answered the question in time"
+	case policy.Cancelled:
+		return "the caller has taken the question back"
+	}
+	return "the question is not open any more"
+}
+
+// Is reports whether the error is [ErrAnswered], or [ErrNotOpen] once the question is over.
+func (a *Answered) Is(target error) bool {
+	answered := a.Outcome == policy.Granted || a.Outcome == policy.Denied
+	return target == ErrAnswered && answered || target == ErrNotOpen && a.Over
+}
+
+// Taken is an answer as it counts.
+type Taken struct {
+	Question policy.Question
+	Answer   policy.Answer // a permission for a session may have become one for once
+	// Before is the permission that a refusal has taken back; nil: there was none.
+	Before *policy.Answer
+}
+
+// Answer takes the answer of a person on the host. drawn is what [Drawn] gave for the
+// question that the person saw, "" if the person names the handle alone. The errors are
+// [ErrNotOpen], [ErrAnswered] and [ErrChanged].
+func (s *Store) Answer(handle, drawn string, a policy.Answer) (Taken, error) {
+	return s.take(handle, drawn, a, func(policy.Question) bool { return true })
 }
 
 // AnswerOf takes an answer that came from the client of a principal. Questions
 // of other principals are not open to it: they give [ErrNotOpen].
-func (s *Store) AnswerOf(principal, handle string, a policy.Answer) error {
-	_, err := s.take(handle, a, func(q policy.Question) bool { return q.Origin.Principal == principal })
+func (s *Store) AnswerOf(principal, handle, drawn string, a policy.Answer) error {
+	_, err := s.take(handle, drawn, a, func(q policy.Question) bool { return q.Origin.Principal == principal })
 	return err
 }
 
-func (s *Store) take(handle string, a policy.Answer, permitted func(policy.Question) bool) (policy.Question, error) {
+func (s *Store) take(handle, drawn string, a policy.Answer, permitted func(policy.Question) bool) (Taken, error) {
 	s.mu.Lock()
-	it := s.open[handle]
+	it, past := s.open[handle], s.over[handle]
 	s.mu.Unlock()
-	if it == nil || !permitted(it.q) {
-		return policy.Question{}, ErrNotOpen
+	switch {
+	case it != nil && permitted(it.q):
+		return s.answerTo(it, drawn, a)
+	case it == nil && past != nil && permitted(past.q):
+		return Taken{}, &Answered{past.verdict(), true}
 	}
-	return it.q, s.answerTo(it, a)
+	return Taken{}, ErrNotOpen
 }
 
-// answerTo records the answer to a question. A refusal overrides a permission
-// as long as nothing has been run by that permission.
-func (s *Store) answerTo(it *item, a policy.Answer) error {
+// answerTo records the answer to a question. The first one counts, but a refusal
+// overrides a permission as long as nothing has been run by that permission.
+func (s *Store) answerTo(it *item, drawn string, a policy.Answer) (Taken, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a.Choice == policy.Session && s.opts.OnceOnly {
@@ -135,13 +195,20 @@ func (s *Store) answerTo(it *item, a policy.Answer) error {
 	}
 	now := time.Now()
 	if s.open[it.q.Handle] != it || !now.Before(it.until) {
-		return ErrNotOpen
+		if past := s.over[it.q.Handle]; past != nil {
+			return Taken{}, &Answered{past.verdict(), true}
+		}
+		return Taken{}, ErrNotOpen
 	}
+	taken := Taken{Question: it.q, Answer: a}
 	switch {
-	case it.state == policy.Granted && a.Choice != policy.Refuse:
-		return nil // nothing new
-	case it.state == policy.Denied:
-		return ErrAnswered
+	case drawn != "" && drawn != Drawn(&it.q):
+		return Taken{}, ErrChanged
+	case it.state == policy.Granted && a.Choice != policy.Refuse, it.state == policy.Denied:
+		return Taken{}, &Answered{it.verdict(), false}
+	case it.state == policy.Granted:
+		before := it.answer
+		taken.Before = &before
 	}
 	first := it.state == policy.Pending
 	it.answer, it.state = a, policy.Granted
@@ -153,13 +220,13 @@ func (s *Store) answerTo(it *item, a policy.Answer) error {
 	if first {
 		close(it.done)
 	}
-	return nil
+	return taken, nil
 }
 
 // cannotAsk refuses a question when there is no person to ask. The lock is
 // held.
 func (s *Store) cannotAsk(q policy.Question, canAsk bool) error {
-	if len(Show(q)) > maxShown {
+	if len(Show(&q)) > maxShown {
 		return &tipstaff.Error{
 			Code: tipstaff.ApprovalDenied, Rule: "approval/too-long",
 			Msg:  "A person has to allow this command, and it is too long to be shown to one as a whole. " + q.Why,

@@ -22,6 +22,8 @@ const (
 	// maxRemembered bounds how many approvals for sessions are kept; the
 	// oldest is dropped.
 	maxRemembered = 1024
+	// maxOver bounds how many questions are known that are not open any more.
+	maxOver = 256
 	// rememberFor is how long "for this session" lasts at most.
 	rememberFor = 8 * time.Hour
 )
@@ -59,6 +61,10 @@ type Store struct {
 	mu         sync.Mutex
 	open       map[string]*item  // by handle
 	remembered map[string]memory // by the digest of what was allowed
+	// over are the last questions that are not open any more, for those who answer too
+	// late; ended has their handles, the oldest first.
+	over  map[string]*item
+	ended []string
 }
 
 // item is one question.
@@ -107,7 +113,7 @@ func NewStore(o Options) *Store {
 	if o.Wait <= 0 {
 		o.Wait = DefaultWait
 	}
-	return &Store{opts: o, open: map[string]*item{}, remembered: map[string]memory{}}
+	return &Store{opts: o, open: map[string]*item{}, remembered: map[string]memory{}, over: map[string]*item{}}
 }
 
 // Approve finds out whether a person allows what q asks. In this order, it
@@ -189,15 +195,15 @@ func (s *Store) answered(q policy.Question, claim string) *item {
 // whose caller was told a handle stays until it lapses, so that repeated
 // requests do not ask the person again. The lock is held.
 func (s *Store) settle(it *item) (policy.Approval, error) {
-	w := policy.Verdict{Answer: it.answer, Handle: it.q.Handle, Outcome: it.state}
+	w := it.verdict()
 	if it.state != policy.Granted {
 		delete(s.remembered, it.q.Digest) // the latest answer counts
 		if it.kind != byHandle {
-			s.remove(it)
+			s.remove(it, it.state)
 		}
 		return policy.NewApproval(it.q, w, time.Time{}), denied(it.q, w)
 	}
-	s.remove(it)
+	s.remove(it, it.state)
 	until := time.Now().Add(s.opts.Wait)
 	if it.answer.Choice == policy.Session {
 		s.remember(it.q.Digest, w)
@@ -219,10 +225,21 @@ func (s *Store) remember(digest string, w policy.Verdict) {
 	s.remembered[digest] = memory{w, time.Now().Add(rememberFor)}
 }
 
-// remove forgets a question. The lock is held.
-func (s *Store) remove(it *item) {
+// verdict is what has become of a question.
+func (it *item) verdict() policy.Verdict {
+	return policy.Verdict{Answer: it.answer, Handle: it.q.Handle, Outcome: it.state}
+}
+
+// remove closes a question. What has become of it is kept for a while, without the
+// question itself. The lock is held.
+func (s *Store) remove(it *item, became policy.Outcome) {
 	it.timer.Stop()
 	delete(s.open, it.q.Handle)
+	s.over[it.q.Handle] = &item{q: policy.Question{Handle: it.q.Handle, Origin: it.q.Origin}, answer: it.answer, state: became}
+	if s.ended = append(s.ended, it.q.Handle); len(s.ended) > maxOver {
+		delete(s.over, s.ended[0])
+		s.ended = s.ended[1:]
+	}
 }
 
 // full refuses to open more questions than people can answer. The lock is held.
@@ -246,8 +263,12 @@ func (s *Store) lapse(it *item) {
 		s.mu.Unlock()
 		return // used, or its time was extended in the same moment
 	}
-	s.remove(it)
 	pending := it.state == policy.Pending
+	became := it.state
+	if pending {
+		became = policy.Expired
+	}
+	s.remove(it, became)
 	if pending {
 		it.state = policy.Expired
 		close(it.done)
@@ -265,7 +286,7 @@ func (s *Store) Close() {
 	s.mu.Lock()
 	var abandoned []policy.Question
 	for _, it := range s.open {
-		s.remove(it)
+		s.remove(it, policy.Cancelled)
 		if it.kind == byClient {
 			abandoned = append(abandoned, it.q)
 		}

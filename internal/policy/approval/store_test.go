@@ -17,7 +17,8 @@ import (
 
 func question(digest, principal string) policy.Question {
 	return policy.Question{
-		Digest: digest, Argv: []string{"git", "push"}, File: "/usr/bin/git", Dir: "/ws", Rule: "git/ask", Why: "It is seen by others.",
+		Asked:  policy.Asked{Argv: []string{"git", "push"}, File: "/usr/bin/git", Dir: "/ws", Principal: principal},
+		Digest: digest, Rule: "git/ask", Why: "It is seen by others.",
 		Origin: tipstaff.Origin{Principal: principal},
 	}
 }
@@ -54,10 +55,10 @@ func TestAHandleIsUsedOnceAndForItsPrincipalAlone(t *testing.T) {
 	if code != "later" || !strings.HasPrefix(w.Handle, Prefix) || len(w.Handle) < len(Prefix)+26 {
 		t.Fatalf("%s %+v", code, w)
 	}
-	if err := s.AnswerOf("you", w.Handle, yes); !errors.Is(err, ErrNotOpen) {
+	if err := s.AnswerOf("you", w.Handle, "", yes); !errors.Is(err, ErrNotOpen) {
 		t.Errorf("another principal answered: %v", err)
 	}
-	if err := s.AnswerOf("me", w.Handle, yes); err != nil {
+	if err := s.AnswerOf("me", w.Handle, "", yes); err != nil {
 		t.Fatal(err)
 	}
 	if _, code := s.outcome(t, question("of another principal", "you"), w.Handle, later); code != "later" {
@@ -72,7 +73,7 @@ func TestAHandleIsUsedOnceAndForItsPrincipalAlone(t *testing.T) {
 	if _, code := s.outcome(t, question("d", "me"), w.Handle, later); code != "later" {
 		t.Errorf("a second time: %q", code)
 	}
-	if err := s.AnswerOf("me", w.Handle, yes); !errors.Is(err, ErrNotOpen) {
+	if err := s.AnswerOf("me", w.Handle, "", yes); !errors.Is(err, ErrNotOpen) {
 		t.Errorf("an answer to what was used: %v", err)
 	}
 }
@@ -82,7 +83,7 @@ func TestAnExpiredGrantIsWorthNothing(t *testing.T) {
 		var lapsed []policy.Outcome
 		s := withHost(Options{OnLapse: func(_ policy.Question, w policy.Verdict) { lapsed = append(lapsed, w.Outcome) }})
 		w, _ := s.outcome(t, question("d", "me"), "", later)
-		if _, err := s.Answer(w.Handle, yes); err != nil {
+		if _, err := s.Answer(w.Handle, "", yes); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(DefaultWait + time.Second)
@@ -107,7 +108,7 @@ func TestAStoreThatIsClosedTellsOfWhatClientsCarry(t *testing.T) {
 	if len(told) != 1 || told[0].Handle != carried.Handle || told[0].Outcome != policy.Cancelled || len(s.List()) != 0 {
 		t.Errorf("told of %+v; open: %+v", told, s.List())
 	}
-	if _, err := s.Answer(carried.Handle, yes); !errors.Is(err, ErrNotOpen) {
+	if _, err := s.Answer(carried.Handle, "", yes); !errors.Is(err, ErrNotOpen) {
 		t.Errorf("an answer to a closed question: %v", err)
 	}
 }
@@ -123,7 +124,7 @@ func TestARefusalTakesBackWhatWasAllowedForTheSession(t *testing.T) {
 	if w, code := s.outcome(t, question("d", "me"), "", nil); code != "" || w.How != policy.ByMemory || w.By != "ann" || w.Handle != first.Handle {
 		t.Errorf("it is not remembered: %q %+v", code, w)
 	}
-	if err := s.AnswerOf("me", second.Handle, policy.Answer{Comment: "no", By: "bob"}); err != nil {
+	if err := s.AnswerOf("me", second.Handle, "", policy.Answer{Comment: "no", By: "bob"}); err != nil {
 		t.Fatal(err)
 	}
 	if w, code := s.outcome(t, question("d", "me"), second.Handle, later); code != tipstaff.ApprovalDenied || w.Comment != "no" || w.By != "bob" {
@@ -200,7 +201,7 @@ func TestOneGrantIsUsedByOne(t *testing.T) {
 				}
 			})
 		}
-		all.Go(func() { _, _ = s.Answer(w.Handle, yes) })
+		all.Go(func() { _, _ = s.Answer(w.Handle, "", yes) })
 		all.Wait()
 		if used.Load() == 0 { // it was granted after all had given up
 			s.outcome(t, question("d", "me"), w.Handle, nil)
@@ -210,7 +211,7 @@ func TestOneGrantIsUsedByOne(t *testing.T) {
 			t.Fatalf("one grant was used %d times", used.Load())
 		}
 		for _, o := range s.List() {
-			_, _ = s.Answer(o.Handle, yes)
+			_, _ = s.Answer(o.Handle, "", yes)
 			s.outcome(t, question("d", "me"), o.Handle, nil)
 		}
 	}
@@ -220,8 +221,8 @@ func TestNothingShownIsWhatItIsNot(t *testing.T) {
 	q := question("d", "me")
 	q.Argv = []string{"git", "push", "a\nCommand:   ls", "\u202egnp.exe", "\x1b[2J", "b\u200bc", "it's"}
 	q.Dir, q.Vars, q.Stdin = "/ws\n\x1b", []string{"A=\x07"}, []byte("\x1b]0;x\x07\n")
-	q.Why, q.Origin.Agent, q.Origin.Client = "be\rcause", "a\nb", "\u2066c"
-	text := Show(q)
+	q.Why, q.Agent, q.Origin.Client = "be\rcause", "a\nb", "\u2066c"
+	text := Show(&q)
 	for _, r := range text {
 		if r != '\n' && (r < ' ' || r == 0x7f || r == 0x202e || r == 0x200b || r == 0x2066) {
 			t.Errorf("%q is shown as it is", r)
@@ -235,11 +236,11 @@ func TestNothingShownIsWhatItIsNot(t *testing.T) {
 func TestAPersonIsToldThatACommandGoesOnAndForHowLong(t *testing.T) {
 	q := question("d", "me")
 	q.Timeout = 8 * time.Hour
-	if text := Show(q); !strings.Contains(text, "Time limit:  8h0m0s\n") || strings.Contains(text, "Background") || strings.Contains(text, "Terminal") {
+	if text := Show(&q); !strings.Contains(text, "Time limit:  8h0m0s\n") || strings.Contains(text, "Background") || strings.Contains(text, "Terminal") {
 		t.Errorf("a command that the call waits for:\n%s", text)
 	}
 	q.Background, q.Terminal = true, true
-	if text := Show(q); !strings.Contains(text, "Background:  it goes on after the call, for up to 8h0m0s, and takes input that is not shown here\nTerminal:    it gets one\n") {
+	if text := Show(&q); !strings.Contains(text, "Background:  it goes on after the call, for up to 8h0m0s, and takes input that is not shown here\nTerminal:    it gets one\n") {
 		t.Errorf("one in the background:\n%s", text)
 	}
 }

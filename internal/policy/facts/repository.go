@@ -271,6 +271,12 @@ const (
 	maxPacked = 16 << 20
 )
 
+// ReadFile implements [policy.FileReader].
+func (*Host) ReadFile(path string, most int64) ([]byte, error) {
+	text, err := readFile(path, most)
+	return []byte(text), err
+}
+
 func readShort(path string) (string, error) { return readFile(path, maxShort) }
 
 // readFile reads a regular file of at most so many bytes.

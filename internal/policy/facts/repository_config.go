@@ -90,8 +90,8 @@ func (c *configReader) file(path string, depth int, perhaps bool) []gitconfig.En
 				c.file(to, depth+1, perhaps || conditional)
 			}
 		case aboutPushes(e):
-			c.settings = append(c.settings, gitpush.Setting{Section: e.Section, Sub: e.Sub, Name: e.Name, Value: e.Value, NoValue: e.NoValue})
-			if perhaps && e.Section != "alias" && e.Name != "url" && e.Name != "pushurl" && e.Name != "fetch" {
+			c.settings = append(c.settings, gitpush.Setting{Section: e.Section, Sub: e.Sub, Name: e.Name, Value: e.Value, NoValue: e.NoValue, Perhaps: perhaps})
+			if perhaps && e.Section != "alias" && e.Section != "url" && e.Name != "url" && e.Name != "pushurl" && e.Name != "fetch" {
 				c.err = errUnexpected
 			}
 		}
@@ -112,8 +112,8 @@ func (c *configReader) included(from, path string) (string, bool) {
 	return joined(filepath.Dir(from), path), true
 }
 
-// aboutPushes reports whether pushes depend on an entry. Addresses say where a
-// remote is, and no more; that there is a remote is kept by its first entry.
+// aboutPushes reports whether pushes depend on an entry. Addresses, and what is put in
+// their place, say where a remote is, and no more.
 func aboutPushes(e *gitconfig.Entry) bool {
 	switch e.Section {
 	case "push":
@@ -124,6 +124,8 @@ func aboutPushes(e *gitconfig.Entry) bool {
 		return !e.HasSub && e.Name == "pushdefault" || e.HasSub && (e.Name == "push" || e.Name == "mirror" || e.Name == "url" || e.Name == "pushurl" || e.Name == "fetch")
 	case "branch":
 		return e.HasSub && (e.Name == "remote" || e.Name == "pushremote" || e.Name == "merge")
+	case "url":
+		return e.HasSub && (e.Name == "insteadof" || e.Name == "pushinsteadof")
 	case "remotes":
 		return true
 	case "alias":

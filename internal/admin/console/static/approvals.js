@@ -1,10 +1,12 @@
 // Questions as they come, and their keys. A key acts on the question that is selected.
 // A new question is never selected by itself, so that a key meant for one question
 // cannot answer another that came in its place.
+import { Steady } from "./answering.js";
 import { follow, put } from "./live.js";
 
 const place = document.getElementById("questions");
 const all = () => [...place.querySelectorAll("[data-question]")];
+const open = () => all().filter((q) => !q.hasAttribute("data-gone"));
 const selected = () => place.querySelector("[data-selected]");
 
 function select(question) {
@@ -14,7 +16,7 @@ function select(question) {
 }
 
 function move(by) {
-  const list = all();
+  const list = open();
   const at = list.indexOf(selected());
   const next = list[at < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by))];
   if (!next) return;
@@ -23,7 +25,7 @@ function move(by) {
   next.scrollIntoView({ block: "nearest" });
 }
 
-select(all()[0]);
+select(open()[0]);
 place.addEventListener("focusin", (e) => {
   const q = e.target.closest("[data-question]");
   if (q) select(q);
@@ -43,11 +45,36 @@ document.addEventListener("keydown", (e) => {
   else button.form.requestSubmit(button);
 });
 
-let known = new Set(all().map((q) => q.id));
+let saying = 0;
+const steady = new Steady(place, "[data-question]", (text) => {
+  document.getElementById("held").textContent = text;
+  clearTimeout(saying);
+  saying = setTimeout(() => { document.getElementById("held").textContent = ""; }, 4000);
+});
+
+// keep leaves every question as it was drawn first, and one that is gone in its place
+// while the pointer is over the questions.
+function keep(content) {
+  const fresh = new Map([...content.querySelectorAll("[data-question]")].map((q) => [q.id, q]));
+  let last = null; // the one before it
+  for (const old of all()) {
+    const now = fresh.get(old.id);
+    if (!now && !steady.leave(old)) continue;
+    if (!now) old.querySelector(".tag").textContent = "gone: answered, taken back or expired";
+    const same = old.cloneNode(true);
+    if (now) now.replaceWith(same);
+    else if (last) last.after(same);
+    else if (fresh.size) content.querySelector("[data-question]").before(same);
+    else (content.querySelector(".empty") ?? content.firstChild).before(same);
+    last = same;
+  }
+}
+
+let known = new Set(open().map((q) => q.id));
 
 // tell says to readers of screens, and in the title, that questions have come or gone.
 function tell() {
-  const now = all();
+  const now = open();
   const fresh = now.filter((q) => !known.has(q.id));
   if (fresh.length || now.length !== known.size) {
     document.getElementById("said").textContent = fresh.length ? fresh[0].querySelector("h2").textContent : `${now.length} waiting`;
@@ -58,7 +85,7 @@ function tell() {
 
 follow(place.dataset.live, {
   part(p) {
-    put(document.getElementById(p.id), p.html);
+    put(document.getElementById(p.id), p.html, keep);
     tell();
   },
 });

@@ -59,10 +59,12 @@ function connected(is, refused) {
 }
 
 // put makes an element hold html, and changes only what differs: what has the focus,
-// is selected or open stays as it is. html comes from the console's own templates.
-export function put(element, html) {
+// is selected or open stays as it is. html comes from the console's own templates; with
+// before, what it makes of them first.
+export function put(element, html, before) {
   const box = document.createElement("template");
   box.innerHTML = html;
+  before?.(box.content);
   sync(element, box.content);
   due ||= requestAnimationFrame(() => { due = 0; tick(); }); // once for all parts of an event
 }

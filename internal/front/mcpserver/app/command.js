@@ -246,55 +246,75 @@ at('stop').addEventListener('click', async () => {
   }
 });
 
-// The question, where the policy lets its person answer here. A press counts if it is
-// a person's, and not if it was meant for what stood here a moment before.
+{{answering}}
 
-const early = 700; // ms
+// The question, where the policy lets its person answer here. A press counts if it is
+// a person's.
+
 const buttons = ['once', 'session', 'deny'];
+const steady = new Steady(at('questions'), '[data-question]', (text) => { at('note').textContent = text; });
+steady.drop = (card) => {
+  card.hidden = true;
+  card.removeAttribute('data-gone');
+};
 
 const question = {
   approval: undefined,
-  key: undefined,
+  answered: undefined, // here
 
   show(q, key) {
     if (q?.approval === this.approval) {
       if (q) state('waiting', 'waits for your answer');
       return;
     }
+    const card = at('question');
+    const answered = this.answered === this.approval;
     this.approval = q?.approval;
+    if (q === undefined) {
+      if (card.hidden || answered || !steady.leave(card)) steady.drop(card);
+      return;
+    }
     this.key = key;
-    at('question').hidden = q === undefined;
-    if (q === undefined) return;
+    this.drawn = q.drawn;
+    card.removeAttribute('data-gone');
+    card.hidden = false;
     state('waiting', 'waits for your answer');
-    at('words').replaceChildren(...q.words.map((word) => element('li', word === '' ? '(an empty word)' : word)));
-    const about = [['In', q.directory], ['Program', q.program], ['Rule', q.rule], ['Why', q.why], ['Runs', q.manner], ['Input', q.input],
-      ['Variables', q.variables?.join('\n')], ['Is lent', q.credentials?.join(', ')], ['Writes', q.writes?.join('\n')],
-      ['Until', new Date(q.expires).toLocaleTimeString()]];
-    at('about').replaceChildren(...about.filter(([, text]) => text).flatMap(([name, text]) => [element('dt', name), element('dd', text)]));
+    at('shown').replaceChildren(...q.shown.flatMap(drawRow), element('dt', 'Until'), element('dd', new Date(q.expires).toLocaleTimeString()));
     at('session').hidden = !q.remember;
     at('comment').value = '';
-    this.enable(false);
-    setTimeout(() => this.enable(true), early);
-  },
-
-  enable(is) {
-    for (const id of buttons) at(id).disabled = !is;
+    for (const id of [...buttons, 'comment']) at(id).disabled = false;
+    steady.touch(card);
   },
 
   async answer(choice) {
-    this.enable(false);
+    const of = this.approval;
+    for (const id of buttons) at(id).disabled = true;
     try {
-      await tool('answer_watched_question', { approval: this.approval, key: String(this.key), choice, comment: choice === 'deny' ? at('comment').value : '' });
+      await tool('answer_watched_question', { approval: of, key: String(this.key), drawn: this.drawn, choice, comment: choice === 'deny' ? at('comment').value : '' });
       at('note').textContent = '';
+      this.answered = of;
     } catch (fault) {
-      this.enable(true);
       at('note').textContent = `It was not answered: ${clean(fault.message)}`;
+      if (this.approval === of) for (const id of buttons) at(id).disabled = false;
     }
   },
 };
 
 for (const id of buttons) {
   at(id).addEventListener('click', (event) => { if (event.isTrusted) question.answer(id); });
+}
+
+// drawRow is one row of what the server shows of a question.
+function drawRow(row) {
+  const text = row.words ? document.createElement('dd') : element('dd', row.value);
+  if (row.words) {
+    const list = document.createElement('ol');
+    list.className = 'words';
+    list.append(...row.words.map((word) => element('li', word === '' ? '(an empty word)' : word)));
+    text.append(list);
+  }
+  text.dataset.kind = row.kind;
+  return [element('dt', row.label), text];
 }
 
 function element(name, text) {

@@ -26,7 +26,8 @@ type Requester interface {
 // Question is the question of a layer that has no policy.
 func Question(principal, command string) policy.Question {
 	return policy.Question{
-		Digest: principal + " " + command, Argv: []string{command}, File: "/bin/" + command, Dir: "/ws", Rule: "test/ask", Why: "It is seen by others.",
+		Asked:  policy.Asked{Argv: []string{command}, File: "/bin/" + command, Dir: "/ws", Principal: principal},
+		Digest: principal + " " + command, Rule: "test/ask", Why: "It is seen by others.",
 		Origin: tipstaff.Origin{Principal: principal},
 	}
 }
@@ -102,7 +103,7 @@ func (c *check) handle() string {
 // answer answers on the host, and checks the error.
 func (c *check) answer(handle string, a policy.Answer, want error) {
 	c.Helper()
-	if _, err := c.store.Answer(handle, a); !errors.Is(err, want) {
+	if _, err := c.store.Answer(handle, "", a); !errors.Is(err, want) {
 		c.Errorf("the answer gives %v, want %v", err, want)
 	}
 }
