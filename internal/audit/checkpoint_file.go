@@ -39,11 +39,11 @@ type checkpointFile struct {
 }
 
 // writeDue writes the checkpoints that are due: one for the end of each full segment,
-// and one for p if it is time, or if end says what ends with it. The caller holds
-// t.signing.
+// and one for p if it is time, if the trail is closed, or if end says what ends with it.
+// The caller holds t.signing.
 func (t *Trail) writeDue(p treeHead, end string) error {
 	t.mu.Lock()
-	seals := t.seals
+	seals, last := t.seals, t.closed
 	t.mu.Unlock()
 	for _, s := range seals {
 		if err := t.writeCheckpoint(s, sealed); err != nil {
@@ -56,14 +56,14 @@ func (t *Trail) writeDue(p treeHead, end string) error {
 	m := &t.checkpoints
 	if p.size >= m.covered.size { // else a file has become full since, and its end is signed
 		fresh := p.size - m.covered.size
-		due := fresh >= checkpointRecords || fresh > 0 && t.opts.Clock().Sub(m.signedAt) >= checkpointInterval
+		due := fresh >= checkpointRecords || fresh > 0 && (last || t.opts.Clock().Sub(m.signedAt) >= checkpointInterval)
 		if due || end != "" {
 			if err := t.writeCheckpoint(p, end); err != nil {
 				return err
 			}
 		}
 	}
-	if t.opts.Clock().Sub(m.synced) < checkpointSyncInterval {
+	if !last && t.opts.Clock().Sub(m.synced) < checkpointSyncInterval {
 		return nil
 	}
 	return t.syncCheckpoints()

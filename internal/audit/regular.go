@@ -17,7 +17,7 @@ var errIrregular = errors.New("it is no regular file")
 // error says so at once. It does not wait for the other end of a pipe, which would let
 // whoever may write the directory stop a verifier.
 func OpenRegular(path string) (*os.File, error) {
-	f, err := openWithoutWaiting(path)
+	f, err := openWithoutWaiting(path, os.O_RDONLY)
 	if err != nil {
 		return nil, irregular(path, err)
 	}

@@ -4,6 +4,6 @@ package audit
 
 import "os"
 
-// openWithoutWaiting opens a file for reading. Here, no pipe has a name among
+// openWithoutWaiting opens a file. Here, no pipe has a name among
 // files.
-func openWithoutWaiting(path string) (*os.File, error) { return os.Open(path) }
+func openWithoutWaiting(path string, flags int) (*os.File, error) { return os.OpenFile(path, flags, 0) }

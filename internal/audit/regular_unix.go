@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// openWithoutWaiting opens a file for reading. It does not wait for the other end
+// openWithoutWaiting opens a file. It does not wait for the other end
 // of a pipe.
-func openWithoutWaiting(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+func openWithoutWaiting(path string, flags int) (*os.File, error) {
+	return os.OpenFile(path, flags|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 }
