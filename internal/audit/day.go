@@ -324,10 +324,13 @@ func (d *day) goesOn() bool { return d != nil && !d.over }
 // end is what ends with the work of this process.
 func (d *day) end() string {
 	if d.goesOn() {
-		return ""
+		return paused
 	}
 	return closed
 }
+
+// paused ends the work of one process on a trail that others continue.
+const paused = "paused"
 
 // leave ends the work of this process on the trail, which is closed; err is why that
 // failed. Without an error it notes where the next process continues.
