@@ -40,6 +40,7 @@ type scriptRun struct {
 	mu      sync.Mutex
 	ended   bool // nothing starts any more
 	asked   int
+	serving int             // of these, not answered yet
 	numbers map[uint64]bool // of the commands that were asked for
 	running map[uint64]run.Signaller
 	done    *ipc.Message // nil: it did not end in the regular way
