@@ -30,11 +30,15 @@ func explainEnd(g *policy.Grant, r *tipstaff.Result, left int) {
 	switch {
 	case r.Cause != tipstaff.Exited && r.Cause != tipstaff.Signalled:
 	case left == 1:
-		r.Notes = append(r.Notes, "A process that the command had left behind was ended: nothing outlives its command.")
+		r.Notes = append(r.Notes, "A process that the command had left behind was ended: "+NothingOutlives)
 	case left > 1:
-		r.Notes = append(r.Notes, fmt.Sprintf("%d processes that the command had left behind were ended: nothing outlives its command.", left))
+		r.Notes = append(r.Notes, fmt.Sprintf("%d processes that the command had left behind were ended: %s", left, NothingOutlives))
 	}
 }
+
+// NothingOutlives ends the note on processes that a command had left behind. Fronts add
+// what keeps one running.
+const NothingOutlives = "nothing outlives its command."
 
 // WaitsForInput says of a command that it waits for input, and what to do about
 // it.
