@@ -82,7 +82,7 @@ func reopenFile(path string) (*segment, fs.FileInfo, error) {
 }
 
 // errGone: removing the file removed the records in it.
-var errGone = errors.New("the file of the trail was removed or replaced")
+var errGone = errors.New("the file of the trail was removed or replaced; a server that is started again begins another trail")
 
 // Sync syncs the file, and on the first call also its directory entries. It fails if
 // the file is no longer at its path: someone removed or replaced it, no reader can find
