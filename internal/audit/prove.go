@@ -3,11 +3,12 @@ package audit
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"tipstaff/internal/strictjson"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -151,7 +152,7 @@ func (p Proof) check(public string) (Checkpoint, error) {
 	var head struct {
 		Seq uint64 `json:"seq"`
 	}
-	if json.Unmarshal([]byte(p.Record), &head) != nil || head.Seq != p.Seq {
+	if strictjson.Unmarshal([]byte(p.Record), &head) != nil || head.Seq != p.Seq {
 		return Checkpoint{}, errors.New("the record says that it has another number")
 	}
 	return c, nil

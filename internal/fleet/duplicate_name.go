@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/strictjson"
 )
 
 // Two runners with one name are a mistake of the operator's. The younger gives
@@ -85,7 +86,7 @@ func (r *Runner) announce(say string) error {
 // receiveName takes what a runner of this name says; its own words come back, too.
 func (r *Runner) receiveName(m natsx.Message) {
 	var n duplicateName
-	if json.Unmarshal(m.Data, &n) != nil {
+	if strictjson.Unmarshal(m.Data, &n) != nil {
 		return
 	}
 	other, err := natsx.ParseAddress(n.Address)

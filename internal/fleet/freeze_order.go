@@ -12,6 +12,7 @@ import (
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/fleet/natsx"
 	"tipstaff/internal/policy/freeze"
+	"tipstaff/internal/strictjson"
 )
 
 // FreezeOrder is what an operator has said last of one target: that it is frozen, or that
@@ -78,7 +79,7 @@ func PeekFreezeOrder(data []byte) (FreezeOrder, error) {
 
 func freezeOrderOf(l natsx.Lasting) (FreezeOrder, error) {
 	var b frozenBody
-	if err := json.Unmarshal(l.Body, &b); err != nil {
+	if err := strictjson.Unmarshal(l.Body, &b); err != nil {
 		return FreezeOrder{}, fmt.Errorf("what is signed is no freeze: %w", err)
 	}
 	w := FreezeOrder{Lifted: b.Lifted}

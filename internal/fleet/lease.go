@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/strictjson"
 )
 
 // Labels say what a runner is for. Two have a meaning here: "pool" sets a runner
@@ -137,7 +138,7 @@ func decodeLease(c natsx.LeaseChange) (*Lease, error) {
 		return nil, fmt.Errorf("a lease of %d bytes, and %d are the limit", len(c.Value), maxLease)
 	}
 	l := &Lease{}
-	if err := json.Unmarshal(c.Value, l); err != nil {
+	if err := strictjson.Unmarshal(c.Value, l); err != nil {
 		return nil, fmt.Errorf("a lease that cannot be read: %w", err)
 	}
 	if l.Capacity < 0 || l.Sessions < 0 || l.Running < 0 || len(l.Tenants) > listedTenants {

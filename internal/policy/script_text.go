@@ -22,6 +22,9 @@ type ScriptDecision struct {
 	Outside []NamedPath
 	// Programs maps the names of its programs to their files.
 	Programs map[string]string
+	// Plants reports whether a part of the script runs or writes before another runs, so
+	// that a program can be in another place when the shell looks for it.
+	Plants bool
 }
 
 // NamedPath is a path of a script. It is absolute, and as the script writes it: what
@@ -70,7 +73,12 @@ func (p *Policy) DecideScriptText(req tipstaff.Request, w World, consult func(*D
 		p.refuseKnown(&out, &known, req, w)
 		out.Narrow(undecidedText(vague))
 	}
+	programs := 0
 	for i := range steps {
+		if !steps[i].Builtin {
+			programs++
+		}
+		out.Plants = out.Plants || programs > 1 || len(steps[i].Writes) > 0
 		p.judgeStep(&out, &steps[i], req, w, consult)
 	}
 	return out
@@ -211,7 +219,7 @@ func (p *Policy) refuseKnown(out *ScriptDecision, known *scan.Analysis, req tips
 }
 
 func (w *ScriptDecision) addOutside(named NamedPath) {
-	if !language.Sink(path.Clean(named.Path)) && !slices.Contains(w.Outside, named) {
+	if !language.Sink(path.Clean(named.Path)) {
 		w.Outside = append(w.Outside, named)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -190,6 +191,30 @@ func (v *view) mapIDs() error {
 			return err
 		}
 		v.opened = append(v.opened, fd)
+	}
+	return v.boundWatchers()
+}
+
+// boundWatchers leaves commands a quarter of the inotify instances that a user may have,
+// so that they cannot take those that other servers and a person's editor need. It is
+// no boundary: where /proc/sys is read-only, as in many containers, nothing is bounded.
+func (v *view) boundWatchers() error {
+	text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_instances")
+	if err != nil {
+		return nil
+	}
+	most, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return nil
+	}
+	before := len(v.steps)
+	fd, err := v.write("/proc/sys/user/max_inotify_instances", strconv.Itoa(max(1, most/4)))
+	if err != nil {
+		return err
+	}
+	v.opened = append(v.opened, fd)
+	for i := range v.steps[before:] {
+		v.steps[before+i].flags |= mayFail
 	}
 	return nil
 }

@@ -136,6 +136,13 @@ func (c *constraints) current() *version { return c.version.Load() }
 // forget makes the next session begin with a rescan.
 func (c *constraints) forget() { c.version.Store(nil) }
 
+// lastFailure is why the last rescan failed, nil if it did not.
+func (c *constraints) lastFailure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failure
+}
+
 // freshPause is how long the answer counts that no secret has come or moved.
 const freshPause = 100 * time.Millisecond
 

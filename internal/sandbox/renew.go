@@ -20,8 +20,12 @@ func (sess *sessionSandbox) refresh(withStandby bool) error {
 	if !now { // another command has done it
 		return nil
 	}
+	failed := sess.constraints.lastFailure() != nil
 	err := sess.renew(withStandby)
-	if err != nil && must {
+	switch {
+	case err != nil && failed:
+		return err // it says what a person can do
+	case err != nil && must:
 		return fmt.Errorf("a protected file was replaced, and the sandbox could not be made anew: %w", err)
 	}
 	if err != nil {
@@ -31,21 +35,22 @@ func (sess *sessionSandbox) refresh(withStandby bool) error {
 }
 
 // outdated reports whether the next command needs new layers (now), and whether
-// it must not run without them (must): a pin has come off, or the operator has
-// changed which files commands may write.
+// it must not run without them (must): a pin has come off, the operator has changed
+// which files commands may write, or the last search has failed, so that nobody knows
+// what commands have planted where it did not come.
 func (sess *sessionSandbox) outdated() (now, must bool) {
 	v := sess.constraints.current()
 	sess.mu.Lock()
 	l := sess.layers
 	sess.mu.Unlock()
-	must = l.version.control != sess.sandbox.controls.Load() || sess.sandbox.guard.Stale(l.enclosure)
+	must = l.version.control != sess.sandbox.controls.Load() || sess.sandbox.guard.Stale(l.enclosure) || sess.constraints.lastFailure() != nil
 	return must || l.version != v || l.instances.Load() > maxInstances, must
 }
 
 // renew makes new layers for the next commands. The caller holds sess.renewing.
 func (sess *sessionSandbox) renew(withStandby bool) error {
 	v := sess.constraints.current()
-	if v == nil || v.control != sess.sandbox.controls.Load() {
+	if v == nil || v.control != sess.sandbox.controls.Load() || sess.constraints.lastFailure() != nil {
 		var err error
 		if v, err = sess.constraints.rescan(); err != nil {
 			return err

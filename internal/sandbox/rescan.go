@@ -52,7 +52,7 @@ func (c *constraints) rescanNow() {
 	before := c.current()
 	now, err := c.rescan()
 	if err != nil && !errors.Is(err, errClosed) {
-		c.sandbox.o.Log.Error("cannot bring the sandbox up to date; commands are confined as before", "error", err)
+		c.sandbox.o.Log.Error("cannot search a workspace again; no command runs in it until that is possible", "error", err)
 	} else if err == nil && now != before {
 		c.sandbox.renewAtWork(c)
 	}

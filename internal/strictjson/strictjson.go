@@ -10,9 +10,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Unmarshal decodes one JSON value as [json.Unmarshal] does, and refuses what two
@@ -21,75 +23,62 @@ import (
 // for its case. Other unknown members are ignored. Where v has a [json.RawMessage] or
 // an interface, the objects in it are looked at for repeated names, too.
 func Unmarshal(data []byte, v any) error {
-	if !json.Valid(data) {
-		return json.Unmarshal(data, v) // which says where it is wrong
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if err := value(d, reflect.TypeOf(v)); err != nil {
-		return err
+	if start := bytes.TrimLeft(data, " \t\r\n"); len(start) > 0 && strings.IndexByte("{[", start[0]) >= 0 && json.Valid(data) {
+		if err := check(data, reflect.TypeOf(v), 0); err != nil {
+			return err
+		}
 	}
 	return json.Unmarshal(data, v)
 }
 
-// value reads one value, which is to be decoded into t; nil: into anything.
-func value(d *json.Decoder, t reflect.Type) error {
-	token, err := d.Token()
-	if err != nil {
-		return err
+// maxDepth bounds how deep values may be within each other: each level is read again
+// for the one around it.
+const maxDepth = 100
+
+// check looks at a value that is to be decoded into t; nil: nowhere.
+func check(data []byte, t reflect.Type, depth int) error {
+	if depth > maxDepth {
+		return errors.New("it is nested too deep")
 	}
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	switch token {
-	case json.Delim('{'):
-		return object(d, t)
-	case json.Delim('['):
+	if t == nil || t == reflect.TypeFor[json.RawMessage]() {
+		return nil
+	}
+	if data = bytes.TrimSpace(data); data[0] == '[' {
 		var item reflect.Type
-		if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
+		switch t.Kind() {
+		case reflect.Slice, reflect.Array:
 			item = t.Elem()
+		case reflect.Interface:
+			item = t
 		}
-		for d.More() {
-			if err := value(d, item); err != nil {
+		for _, one := range items(data) {
+			if err := check(one, item, depth+1); err != nil {
 				return err
 			}
 		}
-		_, err = d.Token()
+		return nil
 	}
-	return err
-}
-
-// object reads the members of an object up to its end.
-func object(d *json.Decoder, t reflect.Type) error {
+	members, err := Members(data, math.MaxInt)
+	if err != nil {
+		return err
+	}
 	fields, other := fieldsOf(t)
-	seen := map[string]bool{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return err
-		}
-		name, is := token.(string)
-		if !is {
-			return errors.New("a member without a name")
-		}
-		if seen[name] {
-			return &RepeatedError{name, name}
-		}
-		seen[name] = true
-		field, known := fields[foldCase(name)]
-		if known && field.name != name {
-			return &RepeatedError{field.name, name}
-		}
+	for _, m := range members {
 		of := other
-		if known {
+		if field, known := fields[foldCase(m.Name)]; known {
+			if field.name != m.Name {
+				return &RepeatedError{field.name, m.Name}
+			}
 			of = field.of
 		}
-		if err := value(d, of); err != nil {
+		if err := check(m.Value, of, depth+1); err != nil {
 			return err
 		}
 	}
-	_, err := d.Token()
-	return err
+	return nil
 }
 
 // RepeatedError is the error for a member that readers would read differently.
@@ -106,24 +95,27 @@ func (e *RepeatedError) Error() string {
 
 func short(name string) string { return strconv.Quote(string(name[:min(len(name), 100)])) }
 
-type field struct {
+type structField struct {
 	name string
 	of   reflect.Type
 }
 
 // fieldsOf returns the members that a struct takes, by their names in one case, and
 // the type of the members of a map.
-func fieldsOf(t reflect.Type) (fields map[string]field, other reflect.Type) {
-	if t == nil {
-		return nil, nil
-	}
-	if t.Kind() == reflect.Map {
+func fieldsOf(t reflect.Type) (fields map[string]structField, other reflect.Type) {
+	switch t.Kind() {
+	case reflect.Map:
 		return nil, t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
+	case reflect.Interface:
+		return nil, t
+	case reflect.Struct:
+	default:
 		return nil, nil
 	}
-	fields = map[string]field{}
+	if known, is := structs.Load(t); is {
+		return known.(map[string]structField), nil
+	}
+	fields = map[string]structField{}
 	for _, f := range reflect.VisibleFields(t) {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
@@ -132,10 +124,14 @@ func fieldsOf(t reflect.Type) (fields map[string]field, other reflect.Type) {
 		case tag == "":
 			tag = f.Name
 		}
-		fields[foldCase(tag)] = field{tag, f.Type}
+		fields[foldCase(tag)] = structField{tag, f.Type}
 	}
+	structs.Store(t, fields)
 	return fields, nil
 }
+
+// structs keeps the fields of each struct, by its type.
+var structs sync.Map
 
 // foldCase returns one form for all names that differ only in case, as encoding/json
 // folds them: K and the Kelvin sign are one letter.

@@ -10,6 +10,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"tipstaff/internal/strictjson"
 )
 
 // askWithin sends one request to a server and returns its reply, within a time.
@@ -35,7 +37,7 @@ func askWithin(ctx context.Context, dir, name string, r request, patience time.D
 		return reply{}, fmt.Errorf("cannot hear the server: %w", errors.Join(err, writeErr))
 	}
 	var out reply
-	if err := json.Unmarshal(line, &out); err != nil {
+	if err := strictjson.Unmarshal(line, &out); err != nil {
 		return reply{}, fmt.Errorf("cannot understand the server: %w", err)
 	}
 	return out, out.err()

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+
+	"tipstaff/internal/strictjson"
 )
 
 // What operators and the members of a fleet say to each other over the engine: the
@@ -109,7 +111,7 @@ func (g *gathered) add(data []byte) (r reply, whole bool, err error) {
 		text = append(text, p...)
 	}
 	*g = gathered{}
-	if err := json.Unmarshal(text, &r); err != nil {
+	if err := strictjson.Unmarshal(text, &r); err != nil {
 		return reply{}, false, err
 	}
 	r.Number = number

@@ -3,10 +3,11 @@ package api
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	"tipstaff/internal/strictjson"
 )
 
 // Kinds of an [Event].
@@ -107,7 +108,7 @@ func followAt(ctx context.Context, dir, name, id string, each func(Event) error)
 		}
 		_ = conn.SetReadDeadline(time.Time{})
 		var out reply
-		if err := json.Unmarshal(line, &out); err != nil {
+		if err := strictjson.Unmarshal(line, &out); err != nil {
 			return fmt.Errorf("cannot understand the server: %w", err)
 		}
 		if err := out.err(); err != nil {

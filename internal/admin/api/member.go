@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/strictjson"
 )
 
 // MemberOptions are what a gateway or a runner answers operators with. All but
@@ -103,7 +103,7 @@ func (m *Member) take(msg natsx.Message) {
 		return
 	}
 	var q asked
-	if err := json.Unmarshal(body, &q); err != nil || len(q.Token) != tokenSize {
+	if err := strictjson.Unmarshal(body, &q); err != nil || len(q.Token) != tokenSize {
 		return
 	}
 	who := tipstaff.Person{Name: cmdline.Escape(st.Person.Name[:min(len(st.Person.Name), longestPerson)]), UID: st.Person.UID, Operator: from.Name}

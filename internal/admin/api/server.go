@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"tipstaff/internal/strictjson"
 )
 
 // Server answers clients on this machine. The caller closes it.
@@ -131,7 +133,7 @@ func (s *Server) converse(conn *net.UnixConn, leave func()) {
 	}
 	line, err := bufio.NewReader(io.LimitReader(conn, maxRequest)).ReadBytes('\n')
 	var r request
-	if err != nil || json.Unmarshal(line, &r) != nil {
+	if err != nil || strictjson.Unmarshal(line, &r) != nil {
 		_ = s.say(conn, reply{Error: noRequest})
 		return
 	}

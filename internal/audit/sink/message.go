@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit/events"
+	"tipstaff/internal/strictjson"
 )
 
 // Message is what a sink delivers.
@@ -97,7 +98,7 @@ func (m Message) facts() facts {
 			CommandID   string `json:"command_id"`
 		} `json:"trace"`
 	}
-	_ = json.Unmarshal(m.Body, &r) // the server's own line; unreadable parts are left out
+	_ = strictjson.Unmarshal(m.Body, &r) // the server's own line; unreadable parts are left out
 	if r.Time.IsZero() {
 		r.Time = m.At
 	}

@@ -14,6 +14,7 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/cli/trails"
 	"tipstaff/internal/exit"
+	"tipstaff/internal/strictjson"
 	"tipstaff/internal/tty"
 )
 
@@ -151,7 +152,11 @@ func (v verification) checkProof(cmd *cobra.Command) error {
 		in = f
 	}
 	var p audit.Proof
-	if err := json.NewDecoder(io.LimitReader(in, maxProof)).Decode(&p); err != nil {
+	text, err := io.ReadAll(io.LimitReader(in, maxProof))
+	if err == nil {
+		err = strictjson.Unmarshal(text, &p)
+	}
+	if err != nil {
 		return exit.Errorf(exit.Usage, "cannot read the proof: %w", err)
 	}
 	c, err := p.Check(public)

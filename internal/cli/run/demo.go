@@ -21,6 +21,7 @@ import (
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/server"
 	"tipstaff/internal/server/config"
+	"tipstaff/internal/strictjson"
 	"tipstaff/internal/tty"
 )
 
@@ -181,7 +182,7 @@ func (d *demonstration) session(ctx context.Context) error {
 		SessionID          string   `json:"sessionId"`
 		DroppedEnvironment []string `json:"droppedEnvironment"`
 	}
-	if err := json.Unmarshal([]byte(a.Text), &made); err != nil {
+	if err := strictjson.Unmarshal([]byte(a.Text), &made); err != nil {
 		return err
 	}
 	if err := expect(len(made.DroppedEnvironment) == 1, "LD_PRELOAD was not dropped"); err != nil {

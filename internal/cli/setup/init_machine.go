@@ -17,6 +17,7 @@ import (
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/server"
 	"tipstaff/internal/server/config"
+	"tipstaff/internal/strictjson"
 )
 
 // programPaths knows where programs are: on the PATH of this shell, and in the
@@ -93,7 +94,7 @@ func policyKnowsShell() bool {
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	if json.Unmarshal(text, &schema) != nil {
+	if strictjson.Unmarshal(text, &schema) != nil {
 		return false
 	}
 	_, known := schema.Properties["shell"]

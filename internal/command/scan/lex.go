@@ -61,7 +61,7 @@ func lex(text string) ([]*lexed, error) {
 // unknown is the fault of a text that only one of the readers may understand.
 func (l *lexer) unknown(what string) *Fault {
 	line := 1 + strings.Count(l.text[:l.at], "\n")
-	return &Fault{Line: line, Column: l.at - strings.LastIndexByte(l.text[:l.at], '\n'), What: what + " can mean more than its text shows"}
+	return &Fault{Line: line, Column: l.at - strings.LastIndexByte(l.text[:l.at], '\n'), What: what + " is not plain to every shell"}
 }
 
 // token reads what begins at l.at.
@@ -177,7 +177,8 @@ func (l *lexer) redirect(number string) *Fault {
 		if fault != nil {
 			return fault
 		}
-		if word == "" || strings.IndexByte("!|&=", word[0]) >= 0 {
+		// <1-5> is a pattern of zsh, so no redirection follows another without a blank.
+		if word == "" || strings.IndexByte("!|&=", word[0]) >= 0 || l.at < len(l.text) && strings.IndexByte("<>", l.text[l.at]) >= 0 {
 			l.at = start
 			return l.unknown("this redirection")
 		}
@@ -229,7 +230,7 @@ func (l *lexer) pieces() (word string, quoted bool, _ *Fault) {
 		switch {
 		case strings.IndexByte(letters+"./:=,@%+-", c) >= 0:
 			if c == '=' && (l.at == start || strings.IndexByte("=:", l.text[l.at-1]) >= 0) {
-				return "", false, l.unknown("= at this place, where zsh may put a path,")
+				return "", false, l.unknown("= at the start of a word or behind = and :, where zsh may put a path,")
 			}
 			out.WriteByte(c)
 			l.at++
@@ -257,7 +258,10 @@ func unplainByte(text string) string {
 	if r < ' ' || r == 0x7f || r == utf8.RuneError && size <= 1 {
 		return "a control character"
 	}
-	return string(r) + " outside of single quotes"
+	if strings.IndexByte("$`\\!", text[0]) >= 0 {
+		return string(r) + " outside of single quotes"
+	}
+	return string(r) + " outside of quotes"
 }
 
 // delimited reports whether a word or an operator has ended where rest begins.

@@ -26,9 +26,9 @@ func parameter(e *syntax.ParamExp) *Fault {
 // here.
 func unsetHere(name string) bool {
 	switch name {
-	case "LINENO", "SHLVL", "GROUPS", "HISTCMD", "COPROC", "TIMEFORMAT":
+	case "GROUPS", "HISTCMD", "COPROC", "TIMEFORMAT":
 		return true
-	case "BASH_REMATCH":
+	case "BASH", "BASH_REMATCH", "BASH_SOURCE", "BASH_VERSION", "BASH_VERSINFO":
 		return false
 	}
 	return strings.HasPrefix(name, "BASH") || strings.HasPrefix(name, "COMP_")
@@ -40,7 +40,7 @@ func assignment(a *syntax.Assign) *Fault {
 		return nil
 	}
 	switch name := a.Name.Value; name {
-	case "GLOBIGNORE", "TIMEFORMAT", "POSIXLY_CORRECT", "CDPATH", "EXECIGNORE", "FUNCNEST", "BASH_COMPAT", "BASHOPTS", "SHELLOPTS", "BASH_XTRACEFD", "LINENO", "SRANDOM", "FUNCNAME", "DIRSTACK", "PIPESTATUS":
+	case "GLOBIGNORE", "TIMEFORMAT", "POSIXLY_CORRECT", "CDPATH", "EXECIGNORE", "FUNCNEST", "BASH_COMPAT", "BASHOPTS", "SHELLOPTS", "BASH_XTRACEFD", "LINENO", "SRANDOM", "FUNCNAME", "DIRSTACK", "PIPESTATUS", "SHLVL", "BASH", "BASH_SOURCE", "BASH_VERSION", "BASH_VERSINFO":
 		return fault(a.Pos(), "", "%s means something to Bash that is not supported", name)
 	}
 	return nil

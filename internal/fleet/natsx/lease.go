@@ -87,7 +87,10 @@ func (c *Conn) WatchLeases(ctx context.Context, self Address, take func(LeaseCha
 		case <-ctx.Done():
 			return nil
 		case e, ok := <-w.Updates():
-			if !ok {
+			switch {
+			case !ok && ctx.Err() != nil:
+				return nil // the watch ends with its context, and is closed before that is seen here
+			case !ok:
 				return errors.New("the watch of the leases ended")
 			}
 			if e == nil {

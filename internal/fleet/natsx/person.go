@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"tipstaff/internal/strictjson"
 )
 
 // PersonStatement is what an operator's key signs about a message of a person to a
@@ -65,7 +67,7 @@ func open(data []byte, into any) (sig, body []byte, ok bool) {
 		return nil, nil, false
 	}
 	sig, body = data[:ed25519.SignatureSize], data[ed25519.SignatureSize:]
-	return sig, body, json.Unmarshal(body, into) == nil
+	return sig, body, strictjson.Unmarshal(body, into) == nil
 }
 
 // signer checks who signed a body of this kind: one of o, under this name.

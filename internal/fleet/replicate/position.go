@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"tipstaff/internal/audit"
+	"tipstaff/internal/strictjson"
 )
 
 // position says what a copy contains. It travels with each batch, so the stream
@@ -98,7 +99,7 @@ func (h header) text() string {
 }
 
 func parseHeader(text string) (h header, err error) {
-	if err := json.Unmarshal([]byte(text), &h); err != nil {
+	if err := strictjson.Unmarshal([]byte(text), &h); err != nil {
 		return h, fmt.Errorf("a message in the stream is no batch of a trail: %w", err)
 	}
 	return h, nil

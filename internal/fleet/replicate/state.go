@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
+	"tipstaff/internal/strictjson"
 )
 
 // StateFile is the file in a trail's directory that says how far the copy has
@@ -109,7 +110,7 @@ func parseState(in io.Reader) (s state, err error) {
 	if err != nil {
 		return s, err
 	}
-	if err := json.Unmarshal(data, &s); err != nil || s.Name == "" {
+	if err := strictjson.Unmarshal(data, &s); err != nil || s.Name == "" {
 		return s, errors.Join(errors.New("the file that says how far the trail is copied cannot be read"), err)
 	}
 	return s, nil

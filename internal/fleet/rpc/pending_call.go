@@ -10,6 +10,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/strictjson"
 )
 
 // pendingCall is one call that a gateway has sent to a runner. Only inbox is used by
@@ -244,7 +245,7 @@ func (w *pendingCall) take(ctx context.Context, m natsx.Message) (finished bool,
 	case numbered(kind) && number < w.next:
 		return false, nil // it came again
 	case kind == frameProgress:
-		if json.Unmarshal(payload, &w.printed) == nil {
+		if strictjson.Unmarshal(payload, &w.printed) == nil {
 			w.at.Tell(w.printed)
 		}
 	case kind == frameHeard:

@@ -3,7 +3,6 @@ package rpc
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/fleet/idempotency"
 	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/strictjson"
 )
 
 // RunnerOptions are what a runner needs. Link, Self, Verifier and Carrier must be
@@ -153,7 +153,7 @@ func (r *Runner) call(m natsx.Message) {
 		return
 	}
 	var q request
-	if err := json.Unmarshal(body, &q); err != nil || len(q.Token) != tokenSize {
+	if err := strictjson.Unmarshal(body, &q); err != nil || len(q.Token) != tokenSize {
 		r.refuse(m.Reply, &natsx.Refusal{Reason: natsx.Unsigned, Say: "a call without its form"})
 		return
 	}

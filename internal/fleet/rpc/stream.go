@@ -2,11 +2,11 @@ package rpc
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"sync"
 	"time"
 
 	"tipstaff/internal/fleet/idempotency"
+	"tipstaff/internal/strictjson"
 )
 
 // stream is what a runner sends to one gateway about one call.
@@ -160,7 +160,7 @@ func (s *stream) look() {
 func (s *stream) hearReply(data []byte) {
 	number := binary.BigEndian.Uint64(data)
 	var r reply
-	if json.Unmarshal(data[8:], &r) != nil {
+	if strictjson.Unmarshal(data[8:], &r) != nil {
 		return
 	}
 	s.send(frame(frameHeard, number, nil))

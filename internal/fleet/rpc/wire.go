@@ -8,6 +8,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/strictjson"
 )
 
 // What is said on the wire. A gateway sends a runner, at the subject of the verb:
@@ -153,7 +154,7 @@ func encodeError(err error) []byte {
 
 func decodeError(data []byte, from natsx.Address) error {
 	var w wireError
-	if err := json.Unmarshal(data, &w); err != nil || w.Code == "" {
+	if err := strictjson.Unmarshal(data, &w); err != nil || w.Code == "" {
 		return fmt.Errorf("the runner %s has answered with an error that cannot be read", from)
 	}
 	return &tipstaff.Error{Code: w.Code, Rule: w.Rule, Msg: w.Msg, Hint: w.Hint, Details: w.Details}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
+
+	"tipstaff/internal/strictjson"
 )
 
 // Bounds of a request to an issuer.
@@ -68,7 +69,7 @@ func (f fetcher) get(ctx context.Context, url string, into any) error {
 	case len(data) > maxDocument:
 		return fmt.Errorf("%s: has more than %d bytes", url, maxDocument)
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := strictjson.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("%s: %w", url, err)
 	}
 	return nil

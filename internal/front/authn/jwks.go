@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"tipstaff/internal/strictjson"
+
 	"github.com/go-jose/go-jose/v4"
 )
 
@@ -57,7 +59,7 @@ func usableKey(raw json.RawMessage) (key jose.JSONWebKey, fault string) {
 		K    *json.RawMessage `json:"k"`
 		Priv *json.RawMessage `json:"priv"`
 	}
-	if err := json.Unmarshal(raw, &look); err != nil {
+	if err := strictjson.Unmarshal(raw, &look); err != nil {
 		return key, "is no JSON Web Key"
 	}
 	if look.D != nil || look.P != nil || look.Q != nil || look.K != nil || look.Priv != nil {

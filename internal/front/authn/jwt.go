@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"tipstaff/internal/strictjson"
+
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 )
@@ -136,7 +138,7 @@ func proven(bound map[string]json.RawMessage, r *http.Request) error {
 		return nil
 	}
 	var thumbprint string
-	if len(bound) != 1 || json.Unmarshal(bound["x5t#S256"], &thumbprint) != nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+	if len(bound) != 1 || strictjson.Unmarshal(bound["x5t#S256"], &thumbprint) != nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return errBound
 	}
 	sum := sha256.Sum256(r.TLS.PeerCertificates[0].Raw)
@@ -171,12 +173,12 @@ type words []string
 
 func (w *words) UnmarshalJSON(data []byte) error {
 	var text string
-	if json.Unmarshal(data, &text) == nil {
+	if strictjson.Unmarshal(data, &text) == nil {
 		*w = append(words{}, strings.Fields(text)...)
 		return nil
 	}
 	var list []string
-	if json.Unmarshal(data, &list) != nil {
+	if strictjson.Unmarshal(data, &list) != nil {
 		return errManyScopes
 	}
 	*w = list

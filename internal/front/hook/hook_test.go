@@ -170,7 +170,6 @@ func TestPathsOutsideOfTheProjectAreAsked(t *testing.T) {
 		{policy.NamedPath{Path: ".envrc", Write: true}, "hook/steers"},
 		{policy.NamedPath{Path: "link/passwd"}, "hook/outside"},
 		{policy.NamedPath{Path: "linkout"}, "hook/outside"},
-		{policy.NamedPath{Path: "linkout/"}, "hook/outside"},
 		{policy.NamedPath{Path: "dangling", Write: true}, "hook/outside"},
 		{policy.NamedPath{Path: "../x"}, "hook/outside"},
 		{policy.NamedPath{Path: "sub/../../x"}, "hook/outside"},
@@ -223,6 +222,42 @@ func TestAProjectThatBoundsNothingIsAsked(t *testing.T) {
 		}
 		if rule != c.rule {
 			t.Errorf("project %q, in %q: %q, want %q", c.project, c.dir, rule, c.rule)
+		}
+	}
+}
+
+// TestAProgramThatTheLineCanReplaceIsAsked: the client's shell looks for a program when
+// it comes to it, and an earlier part of the line can have put another one in its way.
+func TestAProgramThatTheLineCanReplaceIsAsked(t *testing.T) {
+	project, home := aProject(t)
+	bin := filepath.Join(project, "bin")
+	if err := errors.Join(os.Mkdir(bin, 0o700), os.Symlink("/bin/ls", filepath.Join(bin, "own"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path, name string
+		plants     bool
+		rule       string
+	}{
+		{"/bin", "ls", true, ""},
+		{"/bin:" + bin, "ls", true, ""},
+		{bin + ":/bin", "ls", true, "hook/program"},
+		{bin + ":/bin", "ls", false, ""},
+		{bin + ":/bin", "own", true, ""},
+		{":/bin", "ls", false, "hook/program"},
+		{".:/bin", "ls", false, "hook/program"},
+		{"bin:/bin", "ls", false, "hook/program"},
+		{"/bin:.", "ls", true, ""},
+		{"/nowhere", "ls", false, "hook/program"},
+	} {
+		w := policy.ScriptDecision{Programs: map[string]string{c.name: "/bin/ls"}, Plants: c.plants}
+		(&Hook{Project: project, Homes: []string{home}, Path: PathOf(c.path)}).narrow(&w, Asked{Dir: project, Mode: "default"})
+		rule := ""
+		if len(w.Findings) > 0 {
+			rule = w.Deciding().Rule
+		}
+		if rule != c.rule {
+			t.Errorf("%+v: %q", c, rule)
 		}
 	}
 }

@@ -21,8 +21,13 @@ import (
 // narrow adds what the machine and the client have to say to a decision.
 func (h *Hook) narrow(w *policy.ScriptDecision, a Asked) {
 	h.environment(w)
-	h.outside(w, a)
-	h.otherPrograms(w)
+	project, why := h.projectOf(a)
+	if why != "" {
+		w.Narrow(ask("hook/project", why))
+	} else {
+		h.outside(w, project)
+	}
+	h.otherPrograms(w, project)
 	if a.Input.Unsandbox && w.Effect() == policy.Allow {
 		w.Narrow(ask("hook/sandbox", "the call switches the client's own sandbox off"))
 	}
@@ -49,12 +54,7 @@ func hasPerson(mode string) bool {
 // has a name with a dot in front, such as .git/hooks: they steer other programs. Links
 // are followed as the kernel does; a shell counts ".." by the names that it has gone
 // through, so it may only enter what is no link.
-func (h *Hook) outside(w *policy.ScriptDecision, a Asked) {
-	project, why := h.projectOf(a)
-	if why != "" {
-		w.Narrow(ask("hook/project", why))
-		return
-	}
+func (h *Hook) outside(w *policy.ScriptDecision, project string) {
 	for _, named := range w.Outside {
 		real := canonical(named.Path)
 		switch {
@@ -119,7 +119,7 @@ func canonical(path string) string {
 	switch {
 	case err == nil:
 		return real
-	case errors.Is(err, syscall.ENAMETOOLONG):
+	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ENOTDIR):
 		return filepath.Clean(path) // no file has this name, and none can
 	case !errors.Is(err, fs.ErrNotExist):
 		return ""
@@ -164,24 +164,45 @@ func ReadsLinesOf(shell string) bool {
 }
 
 // otherPrograms leaves a program to a person that the client's shell finds
-// elsewhere than the policy does.
-func (h *Hook) otherPrograms(w *policy.ScriptDecision) {
+// elsewhere than the policy does, or may find elsewhere when it comes to it.
+func (h *Hook) otherPrograms(w *policy.ScriptDecision, project string) {
 	for _, name := range slices.Sorted(maps.Keys(w.Programs)) {
 		if strings.ContainsRune(name, filepath.Separator) {
 			continue
 		}
 		judged := w.Programs[name]
 		theirs, err := h.Path.Find(name)
-		if err == nil && sameFile(theirs, judged) {
-			continue
-		}
 		found := "does not find it"
 		if err == nil {
 			found = "finds " + cmdline.Escape(theirs)
 		}
+		if err == nil && sameFile(theirs, judged) {
+			before := h.changeable(filepath.Dir(theirs), w.Plants, project)
+			if before == "" {
+				continue
+			}
+			found = "looks in " + cmdline.Escape(before) + " first, where it may be by then"
+		}
 		w.Narrow(ask("hook/program", cmdline.Escape(name)+" was judged as "+cmdline.Escape(judged)+", and the PATH of the client "+found))
 		return
 	}
+}
+
+// changeable returns a directory that the client's PATH has before that of a program,
+// and in which the line itself can put another one: any relative one, and one of the
+// project where a part of the line has run before.
+func (h *Hook) changeable(found string, plants bool, project string) string {
+	for _, dir := range h.Path {
+		switch {
+		case filepath.Clean(dir) == found:
+			return ""
+		case !filepath.IsAbs(dir):
+			return cmp.Or(dir, ".")
+		case plants && (project == "" || paths.Within(canonical(dir), project)):
+			return dir
+		}
+	}
+	return ""
 }
 
 func sameFile(a, b string) bool {

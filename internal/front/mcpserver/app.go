@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"tipstaff/internal/strictjson"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -196,7 +198,7 @@ func canonical(raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		raw = json.RawMessage("{}")
 	}
-	if json.Unmarshal(raw, &v) != nil {
+	if strictjson.Unmarshal(raw, &v) != nil {
 		return nil
 	}
 	data, err := json.Marshal(v)

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/strictjson"
 )
 
 // arguments are the checked arguments of one call. A parameter that was omitted
@@ -53,17 +55,17 @@ func parse(params []parameter, raw json.RawMessage) (arguments, error) {
 		return a, err
 	}
 	for _, m := range members {
-		i := slices.IndexFunc(params, func(p parameter) bool { return p.name == m.name })
+		i := slices.IndexFunc(params, func(p parameter) bool { return p.name == m.Name })
 		if i < 0 {
-			return a, unknownArgument(params, m.name)
+			return a, unknownArgument(params, m.Name)
 		}
-		if isNull(m.value) {
+		if isNull(m.Value) {
 			continue
 		}
 		if why := params[i].absent; why != "" {
-			return a, invalid(m.name, "Argument %q is of no use here: %s", m.name, why)
+			return a, invalid(m.Name, "Argument %q is of no use here: %s", m.Name, why)
 		}
-		if err := a.set(params[i], m.value); err != nil {
+		if err := a.set(params[i], m.Value); err != nil {
 			return a, err
 		}
 	}
@@ -105,7 +107,7 @@ func (a arguments) set(p parameter, raw json.RawMessage) error {
 	switch p.kind {
 	case text:
 		var s string
-		if json.Unmarshal(raw, &s) != nil {
+		if strictjson.Unmarshal(raw, &s) != nil {
 			return wrongType(p, raw)
 		}
 		if p.words != nil && !slices.Contains(p.words, s) {
@@ -149,7 +151,7 @@ func (a arguments) set(p parameter, raw json.RawMessage) error {
 		a.sizes[p.name] = size
 	case boolean:
 		var b bool
-		if json.Unmarshal(raw, &b) != nil {
+		if strictjson.Unmarshal(raw, &b) != nil {
 			return wrongType(p, raw)
 		}
 		a.flags[p.name] = b
@@ -159,12 +161,12 @@ func (a arguments) set(p parameter, raw json.RawMessage) error {
 
 func stringList(p parameter, raw json.RawMessage) ([]string, error) {
 	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
+	if strictjson.Unmarshal(raw, &items) != nil {
 		return nil, wrongType(p, raw)
 	}
 	list := make([]string, len(items))
 	for i, item := range items {
-		if isNull(item) || json.Unmarshal(item, &list[i]) != nil {
+		if isNull(item) || strictjson.Unmarshal(item, &list[i]) != nil {
 			return nil, invalid(p.name, "Argument %q must be %s; item %d is %s.", p.name, p.kind.describe(), i, jsonType(item))
 		}
 	}
@@ -178,7 +180,7 @@ const maxWhole = 1 << 53
 // that would have to be rounded.
 func wholeNumber(p parameter, raw json.RawMessage) (float64, error) {
 	var n json.Number
-	if raw[0] == '"' || json.Unmarshal(raw, &n) != nil {
+	if raw[0] == '"' || strictjson.Unmarshal(raw, &n) != nil {
 		return 0, wrongType(p, raw)
 	}
 	f, err := n.Float64()
@@ -210,10 +212,10 @@ func variableList(p parameter, raw json.RawMessage) ([]string, error) {
 	vars := make([]string, 0, len(members))
 	for _, m := range members {
 		var value string
-		if isNull(m.value) || json.Unmarshal(m.value, &value) != nil {
-			return nil, invalid(p.name, "Argument %q must be %s; %.100q is %s.", p.name, p.kind.describe(), m.name, jsonType(m.value))
+		if isNull(m.Value) || strictjson.Unmarshal(m.Value, &value) != nil {
+			return nil, invalid(p.name, "Argument %q must be %s; %.100q is %s.", p.name, p.kind.describe(), m.Name, jsonType(m.Value))
 		}
-		v, err := policy.Variable(m.name, value)
+		v, err := policy.Variable(m.Name, value)
 		if err != nil {
 			return nil, err
 		}
@@ -222,44 +224,23 @@ func variableList(p parameter, raw json.RawMessage) ([]string, error) {
 	return vars, nil
 }
 
-// member is one name and value of a JSON object.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
 // objectMembers reads an object and keeps the order of its members. A duplicate
 // name is an error, because two readers could use different values.
-func objectMembers(raw json.RawMessage) ([]member, error) {
+func objectMembers(raw json.RawMessage) ([]strictjson.Member, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || isNull(raw) {
 		return nil, nil
 	}
-	notObject := &tipstaff.Error{Code: tipstaff.InvalidParameters, Rule: "arguments",
-		Msg: fmt.Sprintf("The arguments must be one JSON object, not %s.", jsonType(raw))}
-	if raw[0] != '{' {
-		return nil, notObject
+	var members []strictjson.Member
+	var err error
+	if json.Valid(raw) {
+		members, err = strictjson.Members(raw, math.MaxInt)
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.Token(); err != nil {
-		return nil, notObject
+	if twice, is := errors.AsType[*strictjson.RepeatedError](err); is {
+		return nil, invalid(twice.Name, "Argument %.100q is given twice.", twice.Name)
 	}
-	var members []member
-	seen := map[string]bool{}
-	for dec.More() {
-		key, err := dec.Token()
-		name, ok := key.(string)
-		if err != nil || !ok {
-			return nil, notObject
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, notObject
-		}
-		if seen[name] {
-			return nil, invalid(name, "Argument %.100q is given twice.", name)
-		}
-		seen[name] = true
-		members = append(members, member{name, value})
+	if members == nil {
+		return nil, &tipstaff.Error{Code: tipstaff.InvalidParameters, Rule: "arguments",
+			Msg: fmt.Sprintf("The arguments must be one JSON object, not %s.", jsonType(raw))}
 	}
 	return members, nil
 }

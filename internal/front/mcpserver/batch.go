@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"sync"
 
+	"tipstaff/internal/strictjson"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -33,7 +35,7 @@ func (c *stdioConn) acceptBatch(data []byte) {
 		return
 	}
 	var raw []json.RawMessage
-	if json.Unmarshal(data, &raw) != nil || len(raw) == 0 || len(raw) > maxBatch {
+	if strictjson.Unmarshal(data, &raw) != nil || len(raw) == 0 || len(raw) > maxBatch {
 		c.reply(jsonrpc.CodeInvalidRequest, "invalid request: a batch holds 1 to 1000 messages")
 		return
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"tipstaff/internal/strictjson"
 )
 
 // envelope is the outer part of one message. The library takes the last of two
@@ -48,11 +50,10 @@ func readEnvelope(data []byte) (m envelope, _ *fault) {
 	if outer == nil {
 		return m, refuse("this is not a JSON-RPC 2.0 message")
 	}
-	var twice repeatedError
-	if errors.As(err, &twice) && twice == "id" {
+	if twice, is := errors.AsType[*strictjson.RepeatedError](err); is && twice.Name == "id" {
 		return m, refuse("%v", err)
 	}
-	if id := valueOf(outer, "id"); id != nil && !isNull(id) {
+	if id := strictjson.ValueOf(outer, "id"); id != nil && !isNull(id) {
 		m.ID = echoed(id)
 		if why := exactID(id); why != "" {
 			return m, refuse("an id %s", why)
@@ -65,19 +66,19 @@ func readEnvelope(data []byte) (m envelope, _ *fault) {
 	if err != nil {
 		return m, refuse("%v", err)
 	}
-	if !bytes.Equal(valueOf(outer, "jsonrpc"), []byte(`"2.0"`)) {
+	if !bytes.Equal(strictjson.ValueOf(outer, "jsonrpc"), []byte(`"2.0"`)) {
 		return m, refuse(`this is not a JSON-RPC 2.0 message: it needs "jsonrpc": "2.0"`)
 	}
-	method := valueOf(outer, "method")
+	method := strictjson.ValueOf(outer, "method")
 	switch {
-	case method == nil && valueOf(outer, "result") == nil && valueOf(outer, "error") == nil:
+	case method == nil && strictjson.ValueOf(outer, "result") == nil && strictjson.ValueOf(outer, "error") == nil:
 		return m, refuse("there is no method; a request or a notification needs one, and an answer has a result or an error")
 	case method == nil:
 		return m, nil
-	case isNull(method) || json.Unmarshal(method, &m.Method) != nil:
+	case isNull(method) || strictjson.Unmarshal(method, &m.Method) != nil:
 		return m, refuse("the method must be a string")
 	}
-	m.Params, m.kind = valueOf(outer, "params"), isNotice
+	m.Params, m.kind = strictjson.ValueOf(outer, "params"), isNotice
 	if m.ID != nil {
 		m.kind = isRequest
 	}
@@ -110,7 +111,7 @@ func (m envelope) misfit(refuse func(string, ...any) *fault) *fault {
 func inside(data json.RawMessage, names ...string) json.RawMessage {
 	for _, name := range names {
 		members, _ := membersOf(data) // they have been looked at
-		data = valueOf(members, name)
+		data = strictjson.ValueOf(members, name)
 	}
 	return data
 }
@@ -119,14 +120,14 @@ func inside(data json.RawMessage, names ...string) json.RawMessage {
 // a name in other capitals for it; the library does not.
 func (m envelope) text(name string) string {
 	var text string
-	_ = json.Unmarshal(inside(m.Params, name), &text) // what is no string is no such text
+	_ = strictjson.Unmarshal(inside(m.Params, name), &text) // what is no string is no such text
 	return text
 }
 
 // sameID returns one text for each way to write an id.
 func sameID(id json.RawMessage) string {
 	if len(id) > 0 && id[0] == '"' {
-		return `"` + nameOf(id)
+		return `"` + strictjson.Text(id)
 	}
 	return string(id)
 }
@@ -165,7 +166,7 @@ func exactID(id json.RawMessage) string {
 	}
 	var n int64
 	switch {
-	case json.Unmarshal(id, &n) == nil && -largestExact <= n && n <= largestExact && string(id) != "-0": // whose sign would be lost
+	case strictjson.Unmarshal(id, &n) == nil && -largestExact <= n && n <= largestExact && string(id) != "-0": // whose sign would be lost
 		return ""
 	case jsonType(id) == "a number" && !bytes.ContainsAny(id, ".eE"):
 		return fmt.Sprintf("that is a number is at most %d, because larger ones are rounded by many programs; send it as a string", largestExact)

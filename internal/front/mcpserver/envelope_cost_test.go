@@ -124,8 +124,8 @@ func sameForTheLibrary(t *testing.T, data []byte) {
 	}
 	members, _ := membersOf(data)
 	for _, member := range members {
-		if want := decoded[member.name]; string(want) != string(member.value) {
-			t.Errorf("%q: %q is %q, and %q for encoding/json", data, member.name, member.value, want)
+		if want := decoded[member.Name]; string(want) != string(member.Value) {
+			t.Errorf("%q: %q is %q, and %q for encoding/json", data, member.Name, member.Value, want)
 		}
 	}
 	if len(members) != len(decoded) {

@@ -14,6 +14,7 @@ import (
 
 	"tipstaff/internal/audit"
 	"tipstaff/internal/audit/events"
+	"tipstaff/internal/strictjson"
 )
 
 // Clients that ask for it receive the events of their connection (contract B14)
@@ -151,7 +152,7 @@ func closingOf(p *mcp.CallToolParamsRaw) []byte {
 	var a struct {
 		SessionID string `json:"sessionId"`
 	}
-	if p.Name != terminalClose.name || json.Unmarshal(p.Arguments, &a) != nil {
+	if p.Name != terminalClose.name || strictjson.Unmarshal(p.Arguments, &a) != nil {
 		return nil
 	}
 	id, err := json.Marshal(a.SessionID)
@@ -187,7 +188,7 @@ func tell(ctx context.Context, session *mcp.ServerSession, e events.Event) {
 	data := eventData{Name: eventsLost, Lost: e.Count}
 	if e.Kind == events.Record {
 		var r audit.Record
-		if json.Unmarshal(e.Data, &r) != nil {
+		if strictjson.Unmarshal(e.Data, &r) != nil {
 			return
 		}
 		data = eventData{Name: r.Name, Session: string(r.Who.Session), CommandID: string(r.Trace.CommandID), Code: string(r.Code)}

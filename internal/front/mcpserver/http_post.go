@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tipstaff/internal/strictjson"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -98,7 +100,7 @@ const longestHello = 16 << 10
 // them, and answers one of two calls with the same id.
 func judgeBatch(w http.ResponseWriter, r *http.Request, in *inbound, body []byte, begun bool) bool {
 	var all []json.RawMessage
-	if !begun || json.Unmarshal(body, &all) != nil || len(all) == 0 || len(all) > maxBatch {
+	if !begun || strictjson.Unmarshal(body, &all) != nil || len(all) == 0 || len(all) > maxBatch {
 		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, fmt.Sprintf("invalid request: a batch needs a session and holds 1 to %d messages", maxBatch))
 		return false
 	}

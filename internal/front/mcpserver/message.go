@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"tipstaff/internal/strictjson"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -29,7 +31,7 @@ func negotiated(result json.RawMessage) string {
 	var r struct {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
-	_ = json.Unmarshal(result, &r)
+	_ = strictjson.Unmarshal(result, &r)
 	return r.ProtocolVersion
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/output/terminal"
+	"tipstaff/internal/strictjson"
 )
 
 // The size of a terminal, where a caller says nothing, and at most.
@@ -22,7 +23,7 @@ func sizeSchema() map[string]any {
 // sizeOf reads a terminal or its size; nil for false.
 func sizeOf(p parameter, raw json.RawMessage) (*tipstaff.TerminalSize, error) {
 	var on bool
-	if p.kind == onTerminal && json.Unmarshal(raw, &on) == nil {
+	if p.kind == onTerminal && strictjson.Unmarshal(raw, &on) == nil {
 		if !on {
 			return nil, nil
 		}
@@ -37,15 +38,15 @@ func sizeOf(p parameter, raw json.RawMessage) (*tipstaff.TerminalSize, error) {
 		return nil, err
 	}
 	for _, m := range members {
-		most, known := map[string]int{"rows": mostRows, "cols": mostColumns}[m.name]
+		most, known := map[string]int{"rows": mostRows, "cols": mostColumns}[m.Name]
 		if !known {
-			return nil, invalid(p.name, "Argument %q has rows and cols, and no %.40q.", p.name, m.name)
+			return nil, invalid(p.name, "Argument %q has rows and cols, and no %.40q.", p.name, m.Name)
 		}
-		n, err := wholeNumber(parameter{name: p.name + "." + m.name, kind: count, max: int64(most)}, m.value)
+		n, err := wholeNumber(parameter{name: p.name + "." + m.Name, kind: count, max: int64(most)}, m.Value)
 		if err != nil {
 			return nil, err
 		}
-		size[m.name] = int(n)
+		size[m.Name] = int(n)
 	}
 	if size["rows"] == 0 || size["cols"] == 0 {
 		return nil, invalid(p.name, "Argument %q needs both rows and cols, as %s.", p.name, fmt.Sprintf(`{"rows": %d, "cols": %d}`, usualRows, usualColumns))

@@ -16,6 +16,7 @@ import (
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/approval"
 	"tipstaff/internal/run/job"
+	"tipstaff/internal/strictjson"
 )
 
 // Carry carries out a call that a gateway has let through. Nothing that the gateway
@@ -24,7 +25,7 @@ import (
 // implements [rpc.Carrier].
 func (s *Server) Carry(ctx context.Context, call rpc.Call, at rpc.Caller) ([]byte, error) {
 	var f callEnvelope
-	if err := json.Unmarshal(call.Front, &f); err != nil {
+	if err := strictjson.Unmarshal(call.Front, &f); err != nil {
 		return nil, fmt.Errorf("cannot read what the gateway %s says of a call: %w", call.Gateway, err)
 	}
 	t, known := toolNamed(call.Tool)
@@ -112,7 +113,7 @@ func (a *asking) over(f callEnvelope, at rpc.Caller) approval.Ask {
 			return policy.Answer{}, err
 		}
 		var answer policy.Answer
-		if err := json.Unmarshal(said, &answer); err != nil {
+		if err := strictjson.Unmarshal(said, &answer); err != nil {
 			return policy.Answer{}, fmt.Errorf("cannot read a person's answer: %w", err)
 		}
 		answer.How = policy.ByElicitation // a gateway knows no other way

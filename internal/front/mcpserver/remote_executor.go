@@ -15,6 +15,7 @@ import (
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/approval"
 	"tipstaff/internal/run"
+	"tipstaff/internal/strictjson"
 )
 
 // Remote is what carries out calls on other machines.
@@ -148,7 +149,7 @@ func (w *waiter) MayReturn() bool { return w.c.mayReturn() }
 // Ask puts a runner's question to the person at the client.
 func (w *waiter) Ask(ctx context.Context, question []byte) ([]byte, error) {
 	var q policy.Question
-	if err := json.Unmarshal(question, &q); err != nil {
+	if err := strictjson.Unmarshal(question, &q); err != nil {
 		return nil, fmt.Errorf("cannot read a runner's question: %w", err)
 	}
 	if w.asks == nil {
@@ -174,7 +175,7 @@ type wireAnswer struct {
 
 func readAnswer(data []byte) (*mcp.CallToolResult, error) {
 	var w wireAnswer
-	if err := json.Unmarshal(data, &w); err != nil {
+	if err := strictjson.Unmarshal(data, &w); err != nil {
 		return nil, fmt.Errorf("cannot read a runner's answer: %w", err)
 	}
 	res := &mcp.CallToolResult{IsError: w.IsError, Content: []mcp.Content{}}

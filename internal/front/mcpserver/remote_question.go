@@ -8,6 +8,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/approval"
+	"tipstaff/internal/strictjson"
 )
 
 // A runner's own policy may leave a command to a person, too. At a client of the
@@ -57,7 +58,7 @@ func (a *asking) takeOver(o tipstaff.Origin, err error) error {
 	question, _ := e.Details[detailQuestion].(string)
 	runner, _ := e.Details[detailRunner].(string)
 	var q policy.Question
-	if fault := json.Unmarshal([]byte(question), &q); fault != nil || q.Handle == "" || runner == "" {
+	if fault := strictjson.Unmarshal([]byte(question), &q); fault != nil || q.Handle == "" || runner == "" {
 		return fmt.Errorf("cannot read a runner's question (%d bytes): %v", len(question), fault)
 	}
 	q.Origin = o // who is asked is known here

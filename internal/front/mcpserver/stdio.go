@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"tipstaff/internal/strictjson"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -323,7 +325,7 @@ func (c *stdioConn) noteCancelled(req *jsonrpc.Request) {
 		return
 	}
 	var written any
-	if json.Unmarshal(inside(req.Params, "requestId"), &written) != nil {
+	if strictjson.Unmarshal(inside(req.Params, "requestId"), &written) != nil {
 		return
 	}
 	id, err := jsonrpc.MakeID(written)

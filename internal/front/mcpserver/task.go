@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff/internal/run/job"
+	"tipstaff/internal/strictjson"
 )
 
 // task is a call that goes on after it was answered. Its methods may be called
@@ -113,7 +114,7 @@ func (t *task) answer(given map[string]json.RawMessage) error {
 	data, err := json.Marshal(asked)
 	var answers mcp.InputResponseMap
 	if err == nil {
-		err = json.Unmarshal(data, &answers)
+		err = strictjson.Unmarshal(data, &answers)
 	}
 	if err != nil {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid params: inputResponses: an answer does not have the form that its question asks for"}

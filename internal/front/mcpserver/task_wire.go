@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"tipstaff/internal/strictjson"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -76,7 +78,7 @@ func declaresTasks(m map[string]any) bool {
 		Extensions map[string]json.RawMessage `json:"extensions"`
 	}
 	data, err := json.Marshal(m[mcp.MetaKeyClientCapabilities])
-	if err != nil || json.Unmarshal(data, &c) != nil {
+	if err != nil || strictjson.Unmarshal(data, &c) != nil {
 		return false
 	}
 	_, declared := c.Extensions[tasksName]

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"tipstaff/internal/strictjson"
+
 	"github.com/tailscale/hujson"
 )
 
@@ -50,9 +52,11 @@ func ourGroup(list *hujson.Array) (int, error) {
 		c := e.Clone()
 		c.Standardize()
 		var group struct {
-			Hooks []struct{ Command string }
+			Hooks []struct {
+				Command string `json:"command"`
+			} `json:"hooks"`
 		}
-		if json.Unmarshal(c.Pack(), &group) != nil {
+		if strictjson.Unmarshal(c.Pack(), &group) != nil {
 			continue // not written as the client documents it, and not by us
 		}
 		for _, h := range group.Hooks {

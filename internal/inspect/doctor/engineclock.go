@@ -1,19 +1,19 @@
 package doctor
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"tipstaff/internal/fleet"
 	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/strictjson"
 )
 
 // clock compares the clock of a runner, as it stands in its lease, with the
 // server's.
 func (d *Engine) clock(l natsx.LeaseChange) {
 	var lease fleet.Lease
-	if json.Unmarshal(l.Value, &lease) != nil || lease.Clock.IsZero() {
+	if strictjson.Unmarshal(l.Value, &lease) != nil || lease.Clock.IsZero() {
 		return
 	}
 	if off := lease.Clock.Sub(l.Time); off.Abs() > natsx.ClockSkew/2 {

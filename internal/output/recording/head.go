@@ -3,7 +3,6 @@ package recording
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"tipstaff/internal/output/terminal"
+	"tipstaff/internal/strictjson"
 )
 
 // Head is what a recording says of itself first.
@@ -42,7 +42,7 @@ func HeadOf(data []byte) (Head, error) {
 
 func headOf(line []byte) (Head, error) {
 	var h header
-	if json.Unmarshal(line, &h) != nil || h.Version != 3 {
+	if strictjson.Unmarshal(line, &h) != nil || h.Version != 3 {
 		return Head{}, errors.New("it is no recording (asciicast v3)")
 	}
 	return Head{Began: time.Unix(h.Timestamp, 0), Command: h.Command, Terminal: h.Term.Type != "", Note: h.Title}, nil

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"tipstaff/internal/strictjson"
 )
 
 // State is what a client of the stateless protocol brings back with an answer.
@@ -89,7 +91,7 @@ func (s *Sealer) Unseal(text string) (State, error) {
 		return State{}, ErrSeal
 	}
 	var st State
-	if json.Unmarshal(data, &st) != nil {
+	if strictjson.Unmarshal(data, &st) != nil {
 		return State{}, ErrSeal
 	}
 	return st, nil

@@ -1,15 +1,15 @@
 package decider
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"strings"
 
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/strictjson"
 )
 
 // answer is what a decider said. The zero answer denies.
@@ -29,7 +29,7 @@ func understand(body []byte) (answer, error) {
 		return answer{}, err
 	}
 	var a answer
-	if id, ok := outer["decision_id"]; ok && json.Unmarshal(id, &a.id) == nil {
+	if id, ok := outer["decision_id"]; ok && strictjson.Unmarshal(id, &a.id) == nil {
 		a.id = shown(a.id, longestName)
 	}
 	result, ok := outer["result"]
@@ -38,7 +38,7 @@ func understand(body []byte) (answer, error) {
 		return a, nil
 	}
 	var allow *bool
-	if err := json.Unmarshal(result, &allow); err == nil && allow != nil {
+	if err := strictjson.Unmarshal(result, &allow); err == nil && allow != nil {
 		a.effect = effectOf(*allow)
 		return a, nil
 	}
@@ -54,14 +54,14 @@ func (a *answer) read(result []byte) error {
 	effect, present := policy.Allow, false
 	if raw, ok := fields["allow"]; ok {
 		var allow *bool
-		if json.Unmarshal(raw, &allow) != nil || allow == nil {
+		if strictjson.Unmarshal(raw, &allow) != nil || allow == nil {
 			return errors.New("result.allow is neither true nor false")
 		}
 		effect, present = effectOf(*allow), true
 	}
 	if raw, ok := fields["decision"]; ok {
 		var word *string
-		if json.Unmarshal(raw, &word) != nil || word == nil {
+		if strictjson.Unmarshal(raw, &word) != nil || word == nil {
 			return errors.New("result.decision is no string")
 		}
 		one, ok := effects[*word]
@@ -75,7 +75,7 @@ func (a *answer) read(result []byte) error {
 	}
 	for name, into := range map[string]*string{"reason": &a.reason, "hint": &a.hint} {
 		var text *string
-		if raw, ok := fields[name]; ok && (json.Unmarshal(raw, &text) != nil || text == nil) {
+		if raw, ok := fields[name]; ok && (strictjson.Unmarshal(raw, &text) != nil || text == nil) {
 			return fmt.Errorf("result.%s is no string", name)
 		}
 		if text != nil {
@@ -98,31 +98,19 @@ func effectOf(allow bool) policy.Effect {
 // object reads one JSON object and nothing after it. Names are case-sensitive,
 // and a name that appears twice is an error.
 func object(data []byte) (map[string]json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+	if !json.Valid(data) {
+		return nil, errors.New("it is no JSON object, or something follows it")
+	}
+	members, err := strictjson.Members(data, math.MaxInt)
+	if twice, is := errors.AsType[*strictjson.RepeatedError](err); is {
+		return nil, fmt.Errorf("%q occurs in it twice", shown(twice.Name, longestName))
+	}
+	if members == nil {
 		return nil, errors.New("it is no JSON object")
 	}
 	fields := map[string]json.RawMessage{}
-	for dec.More() {
-		t, err := dec.Token()
-		name, ok := t.(string)
-		if err != nil || !ok {
-			return nil, errors.New("it is no JSON object")
-		}
-		if _, twice := fields[name]; twice {
-			return nil, fmt.Errorf("%q stands in it twice", shown(name, longestName))
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, errors.New("it is no JSON object")
-		}
-		fields[name] = value
-	}
-	if _, err := dec.Token(); err != nil { // the closing brace
-		return nil, errors.New("it is no JSON object")
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the JSON object")
+	for _, m := range members {
+		fields[m.Name] = m.Value
 	}
 	return fields, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"tipstaff/internal/atomicfile"
 	"tipstaff/internal/flock"
+	"tipstaff/internal/strictjson"
 )
 
 // name is the file, in the directory of the control sockets.
@@ -64,7 +65,7 @@ func read(path string) ([]Entry, error) {
 		return nil, unreadable(err)
 	}
 	var c content
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := strictjson.Unmarshal(data, &c); err != nil {
 		return nil, unreadable(fmt.Errorf("%s: %w", path, err))
 	}
 	if c.Version != version {

@@ -16,9 +16,11 @@ const (
 	// that make no namespace.
 	unshareable = 0x00000100 | 0x00000200 | 0x00000400 | 0x00000800 | 0x00010000 | 0x00040000
 
-	tiocsti   = 0x5412
-	tioclinux = 0x541c
-	tiocsetd  = 0x5423
+	tiocsti        = 0x5412
+	fSetLease      = 1024
+	fSetDelegation = 1040
+	tioclinux      = 0x541c
+	tiocsetd       = 0x5423
 
 	setIDs    = 0o6000              // S_ISUID, S_ISGID
 	makesFile = 0o100 | 0o020000000 // O_CREAT, __O_TMPFILE

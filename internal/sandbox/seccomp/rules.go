@@ -73,6 +73,8 @@ func argumentRules(o Options) []rule {
 			"unshare", unshareFlags()},
 		{"keys that are typed for a terminal's other users, and line disciplines",
 			"ioctl", oneOf(low(1), []uint32{tiocsti, tioclinux, tiocsetd}, eperm, allow)},
+		{"leases: who opens the file waits for its holder, be it a person's git or the server that judges the file",
+			"fcntl", oneOf(low(1), []uint32{fSetLease, fSetDelegation}, eperm, allow)},
 		{"modes with set-user-ID or set-group-ID: the mode is argument 1",
 			"chmod fchmod creat mknod", modeBits(1)},
 		{"the same: the mode is argument 2",

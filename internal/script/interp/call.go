@@ -4,6 +4,7 @@ package interp
 
 import (
 	"errors"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 

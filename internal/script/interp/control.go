@@ -68,7 +68,7 @@ func (s *Shell) statusOf(a []string) int {
 }
 
 func returns(s *Shell, a []string) int {
-	if len(s.calls) == 0 && s.sourced == 0 {
+	if len(s.calls) == 0 {
 		s.errorf("return: can only `return' from a function or sourced script")
 		return 2
 	}

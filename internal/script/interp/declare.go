@@ -178,7 +178,7 @@ func (d *declaring) assign(a *syntax.Assign) {
 
 // localizes reports whether names become local to a function.
 func (d *declaring) localizes() bool {
-	return len(d.s.calls) > 0 && !d.global && (d.command == "local" || d.command == "declare" || d.command == "typeset")
+	return d.s.inFunction() && !d.global && (d.command == "local" || d.command == "declare" || d.command == "typeset")
 }
 
 func (d *declaring) declare(name string, assigns bool, set func() error) {
@@ -190,7 +190,7 @@ func (d *declaring) declare(name string, assigns bool, set func() error) {
 	case d.shows:
 		d.show(name)
 		return
-	case d.command == "local" && len(s.calls) == 0:
+	case d.command == "local" && !s.inFunction():
 		s.errorf("local: can only be used in a function")
 		d.status = 1
 		return
@@ -220,7 +220,7 @@ func (d *declaring) declare(name string, assigns bool, set func() error) {
 			d.status = 1
 			return
 		}
-		if v := s.vars.holder(name).names[name]; v.refers && v.text == name && len(s.calls) == 0 {
+		if v := s.vars.holder(name).names[name]; v.refers && v.text == name && !s.inFunction() {
 			delete(s.vars.holder(name).names, name)
 			s.errorf("%s: %s: nameref variable self references not allowed", d.command, name)
 			d.status = 1

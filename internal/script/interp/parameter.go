@@ -3,7 +3,9 @@
 package interp
 
 import (
+	"cmp"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -181,7 +183,7 @@ func (s *Shell) special(name string) (variable, bool) {
 	case "0":
 		return scalar("bash")
 	case "LINENO":
-		return scalar(strconv.Itoa(s.line))
+		return scalar(strconv.Itoa(max(s.lineno, 1)))
 	case "RANDOM":
 		return scalar(strconv.Itoa(s.randomNumber()))
 	case "SRANDOM":
@@ -197,13 +199,21 @@ func (s *Shell) special(name string) (variable, bool) {
 		return scalar(s.lastWord)
 	case "PIPESTATUS":
 		return variable{list: numbers(s.pipestatus)}, true
-	case "FUNCNAME":
-		if len(s.calls) == 0 {
+	case "FUNCNAME": // with bash -c there is no main
+		if !s.inFunction() {
 			return variable{}, true
 		}
-		list := slices.Clone(s.calls)
-		slices.Reverse(list)
-		return variable{list: listOf(list)}, true // with bash -c there is no main
+		return s.frames(func(f frame) string { return f.name }), true
+	case "BASH_SOURCE":
+		return s.frames(func(f frame) string { return cmp.Or(f.file, "environment") }), true
+	case "BASH":
+		return scalar("/bin/bash")
+	case "SHLVL":
+		return scalar("1") // that of a first bash -c
+	case "BASH_VERSION":
+		return scalar(bashVersion + "(1)-release")
+	case "BASH_VERSINFO":
+		return variable{list: listOf(append(strings.Split(bashVersion, "."), "1", "release", machine()+"-pc-linux-gnu"))}, true
 	case "DIRSTACK":
 		return variable{list: listOf(s.directories())}, true
 	}
@@ -214,6 +224,29 @@ func (s *Shell) special(name string) (variable, bool) {
 		return scalar(s.params[n-1])
 	}
 	return variable{}, false
+}
+
+// bashVersion is that of the Bash that scripts are held to.
+const bashVersion = "5.2.15"
+
+// machine is the name that Bash has for the processor.
+func machine() string {
+	if runtime.GOARCH == "arm64" {
+		return "aarch64"
+	}
+	return "x86_64"
+}
+
+// frames tells something of each call and sourced file, the innermost first.
+func (s *Shell) frames(tell func(frame) string) variable {
+	if len(s.calls) == 0 {
+		return variable{}
+	}
+	var list []string
+	for _, f := range slices.Backward(s.calls) {
+		list = append(list, tell(f))
+	}
+	return variable{list: listOf(list)}
 }
 
 func numbers(codes []int) *list {

@@ -58,15 +58,14 @@ type Shell struct {
 	status     int
 	pipestatus []int
 	jump       jump
-	levels     int // of loops that break or continue leaves
-	loops      int // around the command at hand
-	calls      []string
-	sourced    int
-	ignores    int  // >0: failures do not end the shell in spite of set -e
-	inverted   int  // 1: the next statement is that of !
-	upright    bool // a compound command's redirection has failed
-	substatus  int  // of the last command substitution; -1: none
-	depth      int  // of calls, eval and source
+	levels     int     // of loops that break or continue leaves
+	loops      int     // around the command at hand
+	calls      []frame // of functions and sourced files, the outermost first
+	ignores    int     // >0: failures do not end the shell in spite of set -e
+	inverted   int     // 1: the next statement is that of !
+	upright    bool    // a compound command's redirection has failed
+	substatus  int     // of the last command substitution; -1: none
+	depth      int     // of calls, eval and source
 
 	expressions int // that are computed within each other: values and indices are such, too
 	inSubshell  bool
@@ -80,6 +79,8 @@ type Shell struct {
 	lastWord     string // $_
 	line, column int
 	shift        int // by which eval moves lines; -1: lines are not those of the script
+	lineno       int // LINENO: within the sourced file, where one is read
+	moved        int // by which eval moves LINENO
 	started      time.Time
 	offset       time.Duration // SECONDS that were assigned
 	random       *rand.Rand
@@ -88,8 +89,20 @@ type Shell struct {
 	job          *job  // as part of which this runs
 }
 
+// frame is a call of a function, or a file that is read by source.
+type frame struct{ name, file string }
+
+// inFunction reports whether a function is being called.
+func (s *Shell) inFunction() bool {
+	return slices.ContainsFunc(s.calls, func(f frame) bool { return f.name != sourceFrame })
+}
+
+// sourceFrame is the name that FUNCNAME gives a sourced file; no function has it here.
+const sourceFrame = "source"
+
 // function is a function that was declared.
 type function struct {
+	file string // the sourced file in which it was
 	body *syntax.Stmt
 	decl *syntax.FuncDecl
 }
@@ -99,8 +112,8 @@ func (s *Shell) subshell() *Shell {
 	n := &Shell{
 		core: s.core, vars: s.vars.clone(), functions: maps.Clone(s.functions), params: s.params,
 		options: s.options, dir: s.dir.hold(), stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
-		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, sourced: s.sourced, ignores: s.ignores,
-		depth: s.depth, expressions: s.expressions, inSubshell: true, nested: s.nested + 1, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, started: s.started, offset: s.offset,
+		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, ignores: s.ignores,
+		depth: s.depth, expressions: s.expressions, inSubshell: true, nested: s.nested + 1, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, lineno: s.lineno, moved: s.moved, started: s.started, offset: s.offset,
 		substatus: -1, traps: map[string]string{}, lastWord: s.lastWord, optionAt: s.optionAt, job: s.job,
 	}
 	if n.inherited = s.inherited; n.inherited == nil && len(s.traps) > 0 {

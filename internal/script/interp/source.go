@@ -16,7 +16,10 @@ func eval(s *Shell, a []string) int {
 	if strings.TrimSpace(text) == "" {
 		return 0
 	}
+	lineno, moved := s.lineno, s.moved
+	s.moved = max(lineno, 1) - 1
 	s.evaluateText("eval", text)
+	s.lineno, s.moved = lineno, moved
 	return s.status
 }
 
@@ -42,9 +45,10 @@ func source(s *Shell, a []string) int {
 	if len(a) > 2 {
 		s.params = a[2:]
 	}
-	s.sourced++
+	calls, lineno, moved := s.calls, s.lineno, s.moved
+	s.calls, s.moved = append(slices.Clip(s.calls), frame{sourceFrame, path}), 0
 	s.evaluateText(a[1], string(text))
-	s.sourced--
+	s.calls, s.lineno, s.moved = calls, lineno, moved
 	if len(a) > 2 {
 		s.params = params
 	}

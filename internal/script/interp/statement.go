@@ -112,6 +112,7 @@ func (s *Shell) single() { s.pipestatus = []int{s.status} }
 
 // at keeps where the command at hand stands.
 func (s *Shell) at(p syntax.Pos) {
+	s.lineno = int(p.Line()) + s.moved
 	if s.shift < 0 {
 		return
 	}

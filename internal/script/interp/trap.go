@@ -30,7 +30,7 @@ func (s *Shell) exitTrap() {
 // errTrap runs the action of trap … ERR after a failed command.
 func (s *Shell) errTrap() {
 	action := s.traps["ERR"]
-	if action == "" || s.inTrap || len(s.calls) > 0 {
+	if action == "" || s.inTrap || s.inFunction() {
 		return
 	}
 	status := s.status

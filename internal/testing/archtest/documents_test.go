@@ -5,6 +5,7 @@ package archtest
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,16 +22,16 @@ func TestSecurityListsTheTrustedCore(t *testing.T) {
 	compareSection(t, "SECURITY.md", "core", CoreTable(readCore(t)))
 }
 
-// An attack that no package stops, or one that was moved, would leave the reader of the
-// table with a promise that nobody keeps.
+// An attack that no package stops and no test tries, or one that was moved, would leave
+// the reader of the table with a promise that nobody keeps.
 func TestPackagesThatStopAttacksExist(t *testing.T) {
 	_, text, found := strings.Cut(readText(t, "SECURITY.md"), "\n## What stops each attack\n")
 	if !found {
 		t.Fatal("SECURITY.md has no table of attacks")
 	}
 	text, _, _ = strings.Cut(text, "\n## ")
-	named := regexp.MustCompile("`((?:internal|cmd)/[^`]*)`")
-	rows := 0
+	named, testNamed := regexp.MustCompile("`((?:internal|cmd)/[^`]*)`"), regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
+	known, rows := testNames(t), 0
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| attack ") {
 			continue
@@ -45,10 +46,42 @@ func TestPackagesThatStopAttacksExist(t *testing.T) {
 				t.Errorf("%s is no package: %s", m[1], line)
 			}
 		}
+		tests := testNamed.FindAllStringSubmatch(line, -1)
+		if len(tests) == 0 {
+			t.Errorf("no test tries this attack: %s", line)
+		}
+		for _, m := range tests {
+			if !known[m[1]] {
+				t.Errorf("there is no test %s: %s", m[1], line)
+			}
+		}
 	}
 	if rows < 20 {
 		t.Errorf("SECURITY.md has %d attacks in its table", rows)
 	}
+}
+
+// testNames are the names of all tests of the module.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	declared := regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
+	names := map[string]bool{}
+	for _, folder := range []string{"internal", "e2e", "cmd"} {
+		err := filepath.WalkDir(filepath.Join(top, folder), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+				names[m[1]] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return names
 }
 
 func TestArchitectureListsThePackages(t *testing.T) {
@@ -186,5 +219,25 @@ func writeText(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(top, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestPagesNameTestsThatExist: a table of promises names the test of each.
+func TestPagesNameTestsThatExist(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(top, "docs", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages: %v", err)
+	}
+	named, known := regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]+)`"), testNames(t)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+			if !known[m[1]] {
+				t.Errorf("%s names the test %s, which does not exist", filepath.Base(page), m[1])
+			}
+		}
 	}
 }
