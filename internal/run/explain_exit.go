@@ -30,9 +30,9 @@ func explainEnd(g *policy.Grant, r *tipstaff.Result, left int) {
 	switch {
 	case r.Cause != tipstaff.Exited && r.Cause != tipstaff.Signalled:
 	case left == 1:
-		r.Notes = append(r.Notes, "A process that the command had left behind was ended: "+NothingOutlives)
+		r.Notes = append(r.Notes, "A process that the command had left behind was ended: nothing outlives its command.")
 	case left > 1:
-		r.Notes = append(r.Notes, fmt.Sprintf("%d processes that the command had left behind were ended: %s", left, NothingOutlives))
+		r.Notes = append(r.Notes, fmt.Sprintf("%d processes that the command had left behind were ended: nothing outlives its command.", left))
 	}
 }
 
