@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,5 +207,55 @@ func TestDeadAndHangingSinksHoldUpNeitherCommandsNorTheEnd(t *testing.T) {
 	}
 	if n := len(s.Records()); n != 42 {
 		t.Errorf("the trail has %d records", n)
+	}
+}
+
+// TestACommandThatTookThePortOfACollectorGetsNoRecords: the collector is down, and a
+// command listens in its place. The control is this test, which reaches the command.
+func TestACommandThatTookThePortOfACollectorGetsNoRecords(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems do not say who listens")
+	}
+	down, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := down.Addr().String()
+	_ = down.Close()
+	s := start(t, setup{env: []string{"TIPSTAFF_AUDIT_SINKS=syslog+tcp://" + at, "TIPSTAFF_SANDBOX=off"}})
+	s.Command("echo before").Ran()
+	id := commandOf(t, s.Call("execute_process", kit.Args{"file": "testcmd", "args": []string{"listen", at}, "background": true}))
+	s.Says("is a command of")
+	conn, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal("the control:", err)
+	}
+	if _, err := conn.Write([]byte("a stranger\n")); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+	var got string
+	kit.Eventually(t, "the command has what a stranger sent", func() bool {
+		got = s.Call("read_output", kit.Args{"command_id": id}).Text
+		return strings.Contains(got, "a stranger")
+	})
+	if strings.Contains(got, "command.start") {
+		t.Errorf("it has records:\n%s", got)
+	}
+	s.Call("stop_command", kit.Args{"command_id": id})
+	back, err := net.Listen("tcp", at) // the collector is back
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = back.Close() }()
+	conn, err = back.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	first := make([]byte, 64<<10)
+	if n, err := conn.Read(first); err != nil || !strings.Contains(string(first[:n]), "tipstaff@32473") {
+		t.Errorf("the collector has not got what came before: %v\n%s", err, first[:n])
 	}
 }

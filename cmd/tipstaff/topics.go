@@ -110,6 +110,7 @@ var meanings = map[string]string{
 	"TIPSTAFF_AUDIT_CHECKPOINTS":         "a directory that gets a copy of every checkpoint",
 	"TIPSTAFF_AUDIT_SINKS":               "where copies of the record go, comma-separated",
 	"TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE": "the secret that webhooks are signed with",
+	"TIPSTAFF_LOOPBACK_USERS":            "ids of users whose sinks, deciders and collectors on this machine get records",
 	"TIPSTAFF_METRICS":                   "address of the metrics for Prometheus",
 	"TIPSTAFF_HTTP":                      "where to serve over HTTP",
 	"TIPSTAFF_HTTP_HOSTS":                "names by which it is called, comma-separated",

@@ -152,8 +152,8 @@ func (k *Keeper) describeRange(t TrailFiles, s *RetentionNote, last string) (nam
 		}
 		if found.end.report.Closed {
 			s.End = closed
-		} else if s.End = abandoned; claimed(filepath.Join(t.Path, checkpointsFile)) {
-			return nil, errors.New("a server writes it just now")
+		} else if s.End = abandoned; claimed(filepath.Join(t.Path, checkpointsFile)) || Continues(t.Path, k.now()) {
+			return nil, errors.New("a server writes it just now, or calls of a hook may continue it today")
 		}
 		s.cover(&found.before, found.end)
 		return names, nil

@@ -30,7 +30,8 @@ import (
 // taken away from between. The line "end" is present only where something ends:
 // a file of the trail ("end sealed"), the server, which writes its last record
 // next ("end closing"), or the trail ("end closed"). The first checkpoint also
-// says how trails before it had ended (see predecessor). The checkpoints of a
+// says how trails before it had ended (see predecessor), and so does one with which
+// another process continues a trail (see OpenDay). The checkpoints of a
 // trail are in the file [checkpointsFile], each followed by an empty line.
 
 // Checkpoint is the content of a checkpoint. [LastCheckpoint] returns one as it is

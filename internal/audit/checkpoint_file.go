@@ -39,8 +39,8 @@ type checkpointFile struct {
 }
 
 // writeDue writes the checkpoints that are due: one for the end of each full segment,
-// and one for p if it is time, or if end says what ends with it. The caller holds
-// t.signing.
+// and one for p if it is time, or if end says what ends with it; only what is paused has
+// none that says so. The caller holds t.signing.
 func (t *Trail) writeDue(p treeHead, end string) error {
 	t.mu.Lock()
 	seals := t.seals
@@ -53,17 +53,20 @@ func (t *Trail) writeDue(p treeHead, end string) error {
 		t.seals = t.seals[1:]
 		t.mu.Unlock()
 	}
-	m := &t.checkpoints
+	m, last := &t.checkpoints, end == paused
+	if last {
+		end = ""
+	}
 	if p.size >= m.covered.size { // else a file has become full since, and its end is signed
 		fresh := p.size - m.covered.size
-		due := fresh >= checkpointRecords || fresh > 0 && t.opts.Clock().Sub(m.signedAt) >= checkpointInterval
+		due := fresh >= checkpointRecords || fresh > 0 && (last || t.opts.Clock().Sub(m.signedAt) >= checkpointInterval)
 		if due || end != "" {
 			if err := t.writeCheckpoint(p, end); err != nil {
 				return err
 			}
 		}
 	}
-	if t.opts.Clock().Sub(m.synced) < checkpointSyncInterval {
+	if !last && t.opts.Clock().Sub(m.synced) < checkpointSyncInterval {
 		return nil
 	}
 	return t.syncCheckpoints()

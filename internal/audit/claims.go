@@ -39,12 +39,11 @@ func (k *Keeper) claimsAbout(trail string) []predecessor {
 			continue
 		}
 		h.read[name] = true
-		c, err := Files{}.firstOf(filepath.Join(k.dir, name), k.trust)
+		said, err := Files{}.saidBy(filepath.Join(k.dir, name), k.trust)
 		if err != nil {
 			continue // verify says what is wrong with it
 		}
-		for _, p := range c.before {
-			p.at = c.Time
+		for _, p := range said {
 			h.byTrail[p.trail] = append(h.byTrail[p.trail], p)
 		}
 	}

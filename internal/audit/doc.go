@@ -3,7 +3,8 @@
 //
 // Each running server writes a trail of its own, a directory of segments
 // (000001.jsonl, …, each of 64 MiB), because clients start several servers side
-// by side; servers share no file and no lock. When [Trail.Append] returns, the
+// by side; servers share no file and no lock. Processes that answer one question and end
+// share one trail a day ([OpenDay]). When [Trail.Append] returns, the
 // kernel has the record, so it survives the end of the server process. Within
 // 100 ms it is on the disk, or with [Strict] before a command starts. A command
 // that cannot be recorded must not run: callers append the intent before they

@@ -187,8 +187,8 @@ func (t *Trail) sync() (records uint64, err error) {
 	return records, nil
 }
 
-// Close syncs the trail, signs its end and closes its files. Append returns [ErrClosed]
-// afterwards. A second Close does nothing. After an error, the end of the trail may be
+// Close syncs the trail, signs its end and closes its files. What [OpenDay] returned has
+// no end yet; its last record is signed. Append returns [ErrClosed] afterwards. A second Close does nothing. After an error, the end of the trail may be
 // unsigned.
 func (t *Trail) Close() error {
 	t.mu.Lock()
@@ -206,10 +206,10 @@ func (t *Trail) Close() error {
 		t.synced, err = t.syncOrBegin() // the syncing goroutine has ended
 	}
 	if err == nil {
-		err = t.syncAndSign(closed)
+		err = t.syncAndSign(t.day.end())
 	}
 	_ = t.keyFile.Close()
-	if err = errors.Join(err, t.file.Close(), t.checkpoints.file.Close()); err != nil {
+	if err = t.day.leave(t, errors.Join(err, t.file.Close(), t.checkpoints.file.Close())); err != nil {
 		return fmt.Errorf("cannot close the trail: %w", err)
 	}
 	return nil

@@ -33,13 +33,13 @@ func segmentFile(n int) string { return fmt.Sprintf("%06d.jsonl", n) }
 // holds the start, so that names sort by it, the process id, by which other servers see
 // whether this one lives, and random digits, because two trails may start in one
 // second.
-func makeTrail(dir string, start time.Time) (string, error) {
+func makeTrail(dir string, start time.Time, pid int) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	random := make([]byte, 4)
 	_, _ = rand.Read(random) // never fails
-	path := filepath.Join(dir, fmt.Sprintf("%s-%d-%s", start.UTC().Format("20060102T150405Z"), os.Getpid(), hex.EncodeToString(random)))
+	path := filepath.Join(dir, fmt.Sprintf("%s-%d-%s", start.UTC().Format("20060102T150405Z"), pid, hex.EncodeToString(random)))
 	return path, os.Mkdir(path, 0o700)
 }
 
@@ -60,11 +60,31 @@ func openFile(path string) (file, error) {
 	if err != nil {
 		return nil, unreachable(path, err)
 	}
-	return withReserve(&segment{File: f}), nil
+	return withReserve(&segment{File: f}, 0), nil
+}
+
+// reopenFile opens a file of a trail that another process has written, whose directory
+// entry is on the disk.
+func reopenFile(path string) (*segment, fs.FileInfo, error) {
+	f, err := openWithoutWaiting(path, os.O_WRONLY|os.O_APPEND)
+	if err != nil {
+		return nil, nil, unreachable(path, err) // a socket or a device without a driver among them
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errIrregular}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	s := &segment{File: f}
+	s.entries.Do(func() {})
+	return s, info, nil
 }
 
 // errGone: removing the file removed the records in it.
-var errGone = errors.New("the file of the trail was removed or replaced")
+var errGone = errors.New("the file of the trail was removed or replaced; a server that is started again begins another trail")
 
 // Sync syncs the file, and on the first call also its directory entries. It fails if
 // the file is no longer at its path: someone removed or replaced it, no reader can find

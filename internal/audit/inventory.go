@@ -58,8 +58,8 @@ func Inventories(dir string, now time.Time) (list []Inventory, err error) {
 
 // inventoryOf describes one trail. It leaves out files that a retention note speaks of:
 // what of them is still there is about to be removed. A trail has ended if its last
-// checkpoint or a retention note says so, or if it is silent and no living process
-// claims it.
+// checkpoint or a retention note says so, or if it is silent, no living process claims
+// it, and none may continue it.
 func inventoryOf(path string, now time.Time) (s Inventory, err error) {
 	s = Inventory{Trail: filepath.Base(path)}
 	r, err := Files{}.retention(path, nil)
@@ -98,7 +98,7 @@ func inventoryOf(path string, now time.Time) (s Inventory, err error) {
 	s.Archived = s.PartlyArchived && s.Ended && len(s.Segments) == 0
 	marks := filepath.Join(path, checkpointsFile)
 	if !s.Ended {
-		s.Ended = isClosed(marks) || silent(path, now) && !claimed(marks)
+		s.Ended = isClosed(marks) || silent(path, now) && !claimed(marks) && !Continues(path, now)
 	}
 	return s, nil
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/mod/sumdb/note"
 )
 
 // An attacker who can write a closed trail can make it look like that of a killed
@@ -189,23 +191,15 @@ func lastOwn(trail string, trusted trust) (Checkpoint, error) {
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	note, ok := lastNote(end)
+	msg, ok := lastNote(end)
 	if !ok {
 		return Checkpoint{}, errNoCheckpoint
 	}
-	keyText, err := Files{}.readText(filepath.Join(trail, trailKeyFile))
+	known, err := Files{}.keysOf(trail, trusted)
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	public := strings.TrimSpace(string(keyText))
-	if !trusted.accepts(public) {
-		return Checkpoint{}, errors.New("another key has signed it")
-	}
-	known, err := verifiers(public)
-	if err != nil {
-		return Checkpoint{}, err
-	}
-	return openCheckpoint(note, known)
+	return openCheckpoint(msg, known)
 }
 
 // lastNote returns the last whole checkpoint of the end of a file of checkpoints.
@@ -281,10 +275,10 @@ func mayWrite(trail string) bool {
 	_, rest, _ := strings.Cut(filepath.Base(trail), "-")
 	number, _, _ := strings.Cut(rest, "-")
 	pid, err := strconv.Atoi(number)
-	if err != nil || pid <= 0 {
+	if err != nil || pid < 0 {
 		return false
 	}
-	if pid == os.Getpid() { // a process of two roles has two trails
+	if pid == 0 || pid == os.Getpid() { // see IsDaily, or a process of two roles has two trails
 		return claimed(filepath.Join(trail, checkpointsFile))
 	}
 	process, err := os.FindProcess(pid)
@@ -304,31 +298,82 @@ func (f Files) claims(trails []TrailFiles, known map[string]trust) map[string][]
 	claims := map[string][]predecessor{}
 	for _, t := range trails {
 		above := filepath.Dir(t.Path)
-		c, err := f.firstOf(t.Path, known[above])
+		said, err := f.saidBy(t.Path, known[above])
 		if err != nil {
 			continue // reported with the trail itself
 		}
-		for _, p := range c.before {
+		for _, p := range said {
 			of := filepath.Join(above, p.trail)
-			p.at = c.Time
 			claims[of] = append(claims[of], p)
 		}
 	}
 	return claims
 }
 
-// firstOf reads the first checkpoint of a trail, which says how earlier trails ended.
-// It fails unless a trusted key has signed it for this trail.
-func (f Files) firstOf(trail string, trusted trust) (c Checkpoint, err error) {
+// saidBy returns what a trail says about the ends of others: its first checkpoint, and
+// those with which other processes have gone on with it.
+func (f Files) saidBy(trail string, trusted trust) (list []predecessor, err error) {
+	c, err := f.firstOf(trail, trusted)
+	if err != nil {
+		return nil, err
+	}
+	said := []Checkpoint{c}
+	if IsDaily(trail) {
+		if said, err = f.laterOf(trail, c, trusted); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range said {
+		for _, p := range c.before {
+			p.at = c.Time
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+// laterOf adds those to the first checkpoint of a trail that speak of other trails.
+func (f Files) laterOf(trail string, first Checkpoint, trusted trust) ([]Checkpoint, error) {
+	data, err := f.readText(filepath.Join(trail, checkpointsFile))
+	if err != nil {
+		return nil, err
+	}
+	known, err := f.keysOf(trail, trusted)
+	if err != nil {
+		return nil, err
+	}
+	said := []Checkpoint{first}
+	notes, _ := splitNotes(data)
+	for _, msg := range notes[1:] {
+		if !bytes.Contains(msg, []byte("\n"+beforeLine)) {
+			continue
+		}
+		c, err := openCheckpoint(msg, known)
+		if err != nil || c.Trail != first.Trail {
+			break // nothing behind a false checkpoint counts
+		}
+		said = append(said, c)
+	}
+	return said, nil
+}
+
+// keysOf returns the key that signs a trail, if it is trusted.
+func (f Files) keysOf(trail string, trusted trust) (note.Verifiers, error) {
 	key, err := f.readText(filepath.Join(trail, trailKeyFile))
 	if err != nil {
-		return c, err
+		return nil, err
 	}
 	public := strings.TrimSpace(string(key))
 	if !trusted.accepts(public) {
-		return c, errors.New("another key has signed it")
+		return nil, errors.New("another key has signed it")
 	}
-	known, err := verifiers(public)
+	return verifiers(public)
+}
+
+// firstOf reads the first checkpoint of a trail, which says how earlier trails ended.
+// It fails unless a trusted key has signed it for this trail.
+func (f Files) firstOf(trail string, trusted trust) (c Checkpoint, err error) {
+	known, err := f.keysOf(trail, trusted)
 	if err != nil {
 		return c, err
 	}

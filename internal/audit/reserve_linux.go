@@ -14,7 +14,8 @@ type reserved struct {
 	without   bool  // the file system cannot do this
 }
 
-func withReserve(s *segment) file { return &reserved{segment: s} }
+// withReserve gives a file of a size a reserve.
+func withReserve(s *segment, size int64) file { return &reserved{segment: s, size: size} }
 
 // fallocateKeepSize is FALLOC_FL_KEEP_SIZE of linux/falloc.h.
 const fallocateKeepSize = 1

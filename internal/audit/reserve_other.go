@@ -3,4 +3,4 @@
 package audit
 
 // withReserve does nothing: other systems have no call for it.
-func withReserve(s *segment) file { return s }
+func withReserve(s *segment, _ int64) file { return s }

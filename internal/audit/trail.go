@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -84,6 +85,8 @@ type Trail struct {
 	ended        bool // it has come
 	overdueWrite *checkpointWrite
 
+	day *day // of a trail that another process continues; nil: nobody does
+
 	uncovered time.Time // no record before is without a checkpoint on the disk; zero: none is without
 	clock     clock
 	steps     uint64 // records that say that the clock was set
@@ -112,6 +115,16 @@ var ErrClosed = errors.New("the trail is closed")
 // checkpoint but no record. If the key cannot be used, the error wraps a [*KeyFault].
 // The caller closes the trail.
 func Create(dir string, o Options) (*Trail, error) {
+	t, err := newTrail(dir, os.Getpid(), o.completed())
+	if err != nil {
+		return nil, fmt.Errorf("cannot create a trail: %w", err)
+	}
+	go t.syncLoop()
+	return t, nil
+}
+
+// completed returns the options with what is used for those that are not set.
+func (o Options) completed() Options {
 	if o.Clock == nil {
 		o.Clock, o.since = time.Now, elapsed
 	}
@@ -121,36 +134,37 @@ func Create(dir string, o Options) (*Trail, error) {
 	if o.SegmentBytes <= 0 {
 		o.SegmentBytes = defaultSegmentBytes
 	}
-	t, err := newTrail(dir, o)
-	if err != nil {
-		return nil, fmt.Errorf("cannot create a trail: %w", err)
-	}
-	go t.syncLoop()
-	return t, nil
+	return o
 }
 
 // newTrail makes the files of a trail, and removes them again if that fails: half a
-// trail would look like one that was tampered with.
-func newTrail(dir string, o Options) (*Trail, error) {
+// trail would look like one that was tampered with. pid goes into the name.
+func newTrail(dir string, pid int, o Options) (*Trail, error) {
 	key, err := LoadKey(dir)
 	if err != nil {
 		return nil, err
 	}
-	path, err := makeTrail(dir, o.Clock())
+	path, err := makeTrail(dir, o.Clock(), pid)
 	if err != nil {
 		return nil, err
 	}
+	t := emptyTrail(path, key, o)
+	if err := t.makeFiles(dir); err != nil {
+		t.discard()
+		return nil, err
+	}
+	return t, nil
+}
+
+// emptyTrail is a trail without files.
+func emptyTrail(path string, key *Key, o Options) *Trail {
 	t := &Trail{
 		path: path, opts: o, key: key, number: 1, signing: make(chanMutex, 1), prev: origin(), clock: clock{since: o.since},
 		dirty: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	t.wake = sync.NewCond(&t.commit)
 	t.encoders.New = func() any { return newEncoder() }
-	if err := t.makeFiles(dir); err != nil {
-		t.discard()
-		return nil, err
-	}
-	return t, nil
+	return t
 }
 
 // makeFiles makes the files of a trail. Its last step is the first checkpoint: without
@@ -170,12 +184,22 @@ func (t *Trail) makeFiles(dir string) (err error) {
 	if t.file, err = t.opts.open(filepath.Join(t.path, FirstSegment)); err != nil {
 		return err
 	}
+	return t.witness(dir)
+}
+
+// witness says how trails of the directory had ended, and enters this one among those
+// that others say this of. It writes a checkpoint if there is something to say, or none
+// before.
+func (t *Trail) witness(dir string) error {
 	if err := openRegister(dir, t.name()); err != nil {
 		return err
 	}
 	before := predecessors(dir, t.key)
 	if err := register(dir, t.name()); err != nil {
 		return err
+	}
+	if len(before) == 0 && t.checkpoints.number > 0 {
+		return nil
 	}
 	if err := t.writeCheckpoint(t.treeHead(), "", before...); err != nil {
 		return err
@@ -360,6 +384,9 @@ func (t *Trail) write(members []byte, raw time.Time) error {
 	t.clock.follow(raw, now)
 	if t.uncovered.IsZero() {
 		t.uncovered = at
+	}
+	if t.day != nil {
+		t.day.before = slices.Clone(t.tree.roots)
 	}
 	t.tree.add(line[:len(line)-1])
 	if t.opts.OnRecord != nil {

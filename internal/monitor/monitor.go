@@ -137,7 +137,7 @@ func notRecorded(err error) error {
 	return &tipstaff.Error{
 		Code: tipstaff.NotRecorded, Rule: "record", Err: err,
 		Msg:  "The audit trail cannot be written, so nothing was started.",
-		Hint: "No record, no run: the operator has to make room for the trail or mend its directory. Then the same call works again.",
+		Hint: "No record, no run: the operator has to make room for the trail or mend its directory; then the same call works again. Where files of the trail were removed, the server has to be started again.",
 	}
 }
 

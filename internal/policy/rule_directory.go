@@ -24,7 +24,7 @@ func (directory) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 			return exhausted()
 		}
 		if err != nil {
-			return refuseDirectory(req, "is not given, and the server's own working directory cannot be used", "Tell the operator, or ask for a directory that exists.")
+			return refuseDirectory(req, "is not given, and the server's own working directory cannot be used", "Give a directory that exists. If the server's own was removed, make it again in its place; then the same call works.")
 		}
 		d.Dir = dir
 		return nil

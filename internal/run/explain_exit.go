@@ -36,6 +36,10 @@ func explainEnd(g *policy.Grant, r *tipstaff.Result, left int) {
 	}
 }
 
+// NothingOutlives ends the note on processes that a command had left behind. Fronts add
+// what keeps one running.
+const NothingOutlives = "nothing outlives its command."
+
 // WaitsForInput says of a command that it waits for input, and what to do about
 // it.
 func WaitsForInput(req *tipstaff.Request) string {

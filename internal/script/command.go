@@ -22,6 +22,14 @@ const (
 	// mostAtOnce is how many of them may run at a time. A further one is refused: if
 	// it waited, a pipeline that long would wait for ever.
 	mostAtOnce = 64
+	// mostUnread is how many answers may wait for a script process, which reads them
+	// beside everything else.
+	mostUnread = 4096
+	// A command whose arguments and variables weigh more than light, in bytes, is one of
+	// those that together may weigh mostHeavy in all scripts of a server, until each is
+	// answered: to judge and to start one takes many times its weight.
+	light     = 64 << 10
+	mostHeavy = 16 << 20
 )
 
 // Descriptors of a command as it is asked for.
@@ -48,23 +56,45 @@ func (r *scriptRun) ask(m ipc.Message, files []*os.File) error {
 	if r.numbers[m.ID] {
 		return fmt.Errorf("%w: two commands with the number %d", errBroke, m.ID)
 	}
-	why := ""
+	if r.serving >= mostAtOnce+mostUnread {
+		return fmt.Errorf("%w: it does not read the answers", errBroke)
+	}
+	weight, why := m.Weight(), ""
 	switch r.asked++; {
 	case r.asked > mostCommands:
 		why = fmt.Sprintf("a script may start %d commands and no more", mostCommands)
 	case len(r.running) >= mostAtOnce:
 		why = fmt.Sprintf("%d commands of the script run already, and no more may run at once", mostAtOnce)
+	case !r.scripts.carry(weight):
+		why = fmt.Sprintf("the arguments and variables of commands in scripts take more than %d MiB at once; give long lists by a file or by standard input", mostHeavy>>20)
 	}
-	if why != "" {
+	if r.serving++; why != "" {
 		ipc.CloseAll(files)
 		one := tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: notRun, Rule: "script/bounds", Msg: why}
 		r.report.add(one)
-		r.commands.Go(func() { r.answer(ipc.Message{ID: m.ID, Code: notRun, Refused: true, Text: said(&one, "")}) })
+		told := ipc.Message{ID: m.ID, Code: notRun, Refused: true, Text: said(&one, "")}
+		r.commands.Go(func() { r.answer(told) })
 		return nil
 	}
 	r.numbers[m.ID], r.running[m.ID] = true, nil
-	r.commands.Go(func() { r.command(m, files) })
+	r.commands.Go(func() {
+		defer r.scripts.carry(-weight)
+		r.command(m, files)
+	})
 	return nil
+}
+
+// carry adds to the weight of the heavy commands of all scripts, and reports whether that
+// may be. A negative weight is that of a command which has been answered.
+func (s *Scripts) carry(weight int) bool {
+	if weight <= light && weight >= -light {
+		return true
+	}
+	if now := s.heavy.Add(int64(weight)); weight < 0 || now <= mostHeavy {
+		return true
+	}
+	s.heavy.Add(-int64(weight))
+	return false
 }
 
 // command puts a command on the execution path, and tells the script process how it ended.
@@ -252,6 +282,9 @@ func (r *scriptRun) note(one *tipstaff.ScriptCommand, res *tipstaff.Result) {
 func (r *scriptRun) answer(m ipc.Message) {
 	m.Kind = ipc.Ended
 	r.send(m)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.serving--
 }
 
 // send sends a message. That it cannot be sent is noticed where messages are received.

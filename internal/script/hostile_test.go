@@ -156,6 +156,55 @@ func TestAScriptMayAskForSoManyCommandsAndNoMore(t *testing.T) {
 	}
 }
 
+// TestAScriptProcessThatLiesDoesNotFillTheMemory: 24 messages that are as heavy as may be
+// made the server grow to 2.5 GB, and so did commands whose answers nobody reads. The
+// controls are light commands, and heavy ones after the others are answered.
+func TestAScriptProcessThatLiesDoesNotFillTheMemory(t *testing.T) {
+	server, theirs, err := ipc.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts := &Scripts{}
+	one := newRun(t.Context(), scripts, nil, noLive)
+	one.process = &process{conn: server}
+	heavy := ipc.Message{Kind: ipc.Ask, Words: make([]string, 200_000)}
+	carried := 0
+	for range 24 {
+		if scripts.carry(heavy.Weight()) {
+			carried++
+		}
+	}
+	if want := mostHeavy / heavy.Weight(); carried != want {
+		t.Errorf("%d heavy commands at once, want %d", carried, want)
+	}
+	m := heavy
+	m.ID = 99
+	files := func() []*os.File { return make([]*os.File, fromMore) }
+	if err := one.ask(m, files()); err != nil || len(one.running) != 0 || one.report.commands[0].Rule != "script/bounds" || !strings.Contains(one.report.commands[0].Msg, "16 MiB at once") {
+		t.Errorf("one more: %v, %+v", err, one.report)
+	}
+	if !scripts.carry(light) {
+		t.Error("the control: a light command")
+	}
+	for range carried {
+		scripts.carry(-heavy.Weight())
+	}
+	if scripts.heavy.Load() != 0 || !scripts.carry(heavy.Weight()) {
+		t.Error("the control: a heavy command after the others,", scripts.heavy.Load())
+	}
+	// Nobody reads: the socket is full soon, and the answers wait.
+	one.commands.Wait()
+	one.asked = mostCommands
+	for i := 0; err == nil && i < 100_000; i++ {
+		err = one.ask(ipc.Message{Kind: ipc.Ask, ID: uint64(i + 1), Words: []string{"true"}}, files())
+	}
+	if !errors.Is(err, errBroke) || one.serving != mostAtOnce+mostUnread {
+		t.Errorf("%v, %d answers wait", err, one.serving)
+	}
+	_, _ = server.Close(), theirs.Close()
+	one.commands.Wait()
+}
+
 func TestASignalGoesToACommandOfTheScriptAlone(t *testing.T) {
 	eachTier(t, func(t *testing.T, s *server) {
 		r := s.run("started 1 sleep 60\nanswer\nsignal 7 9\nsignal 1 15\nanswer\nsignal 1 9" + end)

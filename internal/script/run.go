@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ type scriptRun struct {
 	mu      sync.Mutex
 	ended   bool // nothing starts any more
 	asked   int
+	serving int             // of these, not answered yet
 	numbers map[uint64]bool // of the commands that were asked for
 	running map[uint64]run.Signaller
 	done    *ipc.Message // nil: it did not end in the regular way
@@ -97,9 +99,8 @@ func (r *scriptRun) handOver(p *process) error {
 		Kind: ipc.Script, Text: r.grant.Request().Script, Environment: r.cell.Env, Directory: r.grant.Dir().Path(),
 		Write: write, Continue: goOn,
 	}
-	if st := r.scripts.states.of(r.grant.Request().Session); st.directory != "" {
-		m.Directory, m.State = st.directory, st.text
-	}
+	st := r.scripts.states.of(r.grant.Request().Session)
+	m.Directory, m.State = cmp.Or(st.directory, m.Directory), st.text
 	streams, closeStreams, err := r.streams(p)
 	if err != nil {
 		return err

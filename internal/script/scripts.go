@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"tipstaff"
 	"tipstaff/internal/policy"
@@ -36,7 +37,8 @@ type Scripts struct {
 	Log   *slog.Logger
 
 	states states
-	failed sync.Once // to start a process that waits
+	heavy  atomic.Int64 // see carry
+	failed sync.Once    // to start a process that waits
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup // makes script processes for scripts to come

@@ -15,6 +15,7 @@ import (
 // deciders are asked in addition to the policy: the decider of the settings and
 // that of the policy file. Each can only narrow a decision, so both are asked.
 type deciders struct {
+	users     []int           // that may listen on this machine
 	fixed     *decider.Client // of the settings; nil: none
 	own       *decider.Client // of the policy file in force; nil: none
 	secrets   *redact.Redactor
@@ -24,7 +25,7 @@ type deciders struct {
 
 func newDeciders(s config.Settings, secrets *redact.Redactor, t telemetry, log *slog.Logger) (*deciders, error) {
 	fixed, err := deciderClient(s, secrets, log)
-	return &deciders{fixed: fixed, secrets: secrets, telemetry: t, log: log}, err
+	return &deciders{users: s.LoopbackUsers, fixed: fixed, secrets: secrets, telemetry: t, log: log}, err
 }
 
 // beside returns the decider to ask besides a policy file, nil for none, and
@@ -60,7 +61,7 @@ func (d *deciders) ofFile(file *language.Policy) (*decider.Client, error) {
 	if !at.Set() {
 		return nil, nil
 	}
-	c, err := decider.New(decider.Options{URL: url, Timeout: named.Timeout.D, Redactor: d.secrets, Log: d.log})
+	c, err := decider.New(decider.Options{URL: url, Timeout: named.Timeout.D, Redactor: d.secrets, LoopbackUsers: d.users, Log: d.log})
 	if err != nil {
 		return nil, fmt.Errorf("%s: the decider %w", at, err)
 	}
@@ -73,7 +74,7 @@ func deciderClient(s config.Settings, secrets *redact.Redactor, log *slog.Logger
 	if s.Decider.Address == "" {
 		return nil, nil
 	}
-	c, err := decider.New(decider.Options{URL: s.Decider.Address, Timeout: s.Decider.Timeout, Redactor: secrets, Log: log})
+	c, err := decider.New(decider.Options{URL: s.Decider.Address, Timeout: s.Decider.Timeout, Redactor: secrets, LoopbackUsers: s.LoopbackUsers, Log: log})
 	if err != nil {
 		return nil, exit.Errorf(exit.Config, "cannot start with these settings:\nTIPSTAFF_DECIDER: %w", err)
 	}

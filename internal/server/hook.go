@@ -22,15 +22,16 @@ import (
 // Hook is what of a server decides and records.
 type Hook struct {
 	Front     *hook.Hook
-	trail     *audit.Trail
+	open      func() (*audit.Trail, error)
+	trail     *audit.Trail // nil: nothing was recorded yet
 	modes     *sandbox.ModeGuard
 	observers *observers
 	shipping  *shipping
 }
 
 // NewHook makes what answers a hook of a client, whose environment is that of this
-// process. The caller closes it.
-func NewHook(client string, s config.Settings, errs io.Writer) (*Hook, error) {
+// process. ctx bounds how long it waits for its turn to record. The caller closes it.
+func NewHook(ctx context.Context, client string, s config.Settings, errs io.Writer) (*Hook, error) {
 	log := NewLog(errs)
 	st := &Hook{}
 	ev, err := NewEvaluator(s, log)
@@ -50,18 +51,25 @@ func NewHook(client string, s config.Settings, errs io.Writer) (*Hook, error) {
 		return nil, err
 	}
 	st.modes = sandbox.NewModeGuard(log)
-	if st.trail, err = newTrail(s, log, st.observers, secrets, st.modes); err != nil {
-		st.observers.close()
-		return nil, err
-	}
-	if st.shipping, err = dueShipping(s.Engine, asRunner, log); err == nil {
-		err = st.shipping.begin(st.trail.Path())
-	}
-	if err != nil {
+	if st.shipping, err = dueShipping(s.Engine, asRunner, log); err != nil {
 		st.Close()
 		return nil, err
 	}
-	m := &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.Host, Trail: st.trail, Decider: decider, Freezer: freeze.NewBook(api.Directory(s.StateDir)), Log: log}
+	st.open = func() (*audit.Trail, error) {
+		trail, err := openTrail(s, log, st.observers, secrets, st.modes, func(dir string, o audit.Options) (*audit.Trail, error) { return audit.OpenDay(ctx, dir, o) })
+		if err != nil {
+			log.Error("cannot write the audit trail", "error", err)
+			return nil, err
+		}
+		if why := trail.Anew(); why != nil {
+			log.Warn("another trail begins today; tipstaff audit verify says what is wrong with the one before", "why", why)
+		}
+		if err := st.shipping.begin(trail.Path()); err != nil {
+			return nil, errors.Join(err, trail.Close())
+		}
+		return trail, nil
+	}
+	m := &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.Host, Trail: st, Decider: decider, Freezer: freeze.NewBook(api.Directory(s.StateDir)), Log: log}
 	st.Front = newFront(client, m)
 	return st, nil
 }
@@ -78,10 +86,25 @@ func newFront(client string, m hook.Monitor) *hook.Hook {
 	return h
 }
 
-// Close ends the trail, which is one of its own beside that of a server, and
-// delivers its records.
+// Append records on the trail that the hooks of a day share. It is opened only here: one
+// call writes it at a time, and the others wait no longer than that takes.
+func (st *Hook) Append(r audit.Record) error {
+	if st.trail == nil {
+		trail, err := st.open()
+		if err != nil {
+			return err
+		}
+		st.trail = trail
+	}
+	return st.trail.Append(r)
+}
+
+// Close leaves the trail to the next call, and delivers its records.
 func (st *Hook) Close() {
-	_ = errors.Join(st.trail.Close(), st.modes.Close()) // what was decided is recorded already
+	if st.trail != nil {
+		_ = st.trail.Close() // what was decided is recorded already
+	}
+	_ = st.modes.Close()
 	st.shipping.close()
 	st.observers.close()
 }

@@ -47,8 +47,8 @@ func (st *Stack) unended(ctx context.Context) ([]audit.Record, error) {
 	}
 	var dead []query.Trail
 	for _, t := range slices.Backward(all) {
-		if strings.HasPrefix(st.trail.Path(), t.Path) || serverLives(t.PID()) {
-			continue
+		if strings.HasPrefix(st.trail.Path(), t.Path) || audit.IsDaily(t.Path) || serverLives(t.PID()) {
+			continue // of a day: hooks start no commands
 		}
 		if stopped, err := query.Stopped(ctx, t); err != nil || stopped || len(dead) == predecessors {
 			break

@@ -45,7 +45,7 @@ func sinksOf(s config.Settings) ([]sink.Sink, error) {
 		Sinks: s.AuditSinks, Secret: secret,
 		Endpoint: s.SinkOTLP.Endpoint, LogsEndpoint: s.SinkOTLP.LogsEndpoint,
 		Headers: s.SinkOTLP.Headers, Protocols: s.SinkOTLP.Protocols,
-		Stderr: os.Stderr, Priorities: isJournal(os.Stderr, s.JournalStream), Version: build.Version(),
+		Stderr: os.Stderr, Priorities: isJournal(os.Stderr, s.JournalStream), Version: build.Version(), LoopbackUsers: s.LoopbackUsers,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("TIPSTAFF_AUDIT_SINKS: %w", err)

@@ -334,12 +334,17 @@ func newEngine(s config.Settings) (*proc.Engine, error) {
 
 // newTrail begins the record of this server.
 func newTrail(s config.Settings, log *slog.Logger, e *observers, secrets *redact.Redactor, modes *sandbox.ModeGuard) (*audit.Trail, error) {
+	return openTrail(s, log, e, secrets, modes, audit.Create)
+}
+
+// openTrail opens a trail with these settings.
+func openTrail(s config.Settings, log *slog.Logger, e *observers, secrets *redact.Redactor, modes *sandbox.ModeGuard, open func(dir string, o audit.Options) (*audit.Trail, error)) (*audit.Trail, error) {
 	durability, err := audit.ParseDurability(s.AuditDurability)
 	if err != nil {
 		return nil, exit.Errorf(exit.Config, "cannot start with these settings:\nTIPSTAFF_AUDIT_DURABILITY: %w", err)
 	}
 	age, bytes := sealing(s.AuditKeep)
-	trail, err := audit.Create(s.AuditDir(), audit.Options{
+	trail, err := open(s.AuditDir(), audit.Options{
 		SegmentAge:   age,
 		SegmentBytes: bytes,
 		Redactor:     secrets,

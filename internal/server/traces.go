@@ -16,6 +16,7 @@ import (
 func openTraces(ctx context.Context, s config.Settings, log *slog.Logger) (spans *traces.Traces, end func()) {
 	collector, err := traces.ParseCollector(s.Environ)
 	if err == nil && collector != nil {
+		collector.LetListen(s.LoopbackUsers)
 		spans, err = traces.Open(ctx, collector, build.Version(), log)
 	}
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/peer"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/approval"
-	"tipstaff/internal/unixsocket"
 )
 
 // open makes a server with one open question, and gives its handle.
@@ -221,7 +221,7 @@ func TestHelperConnects(t *testing.T) {
 // TestAChildOfTheServerIsRefused, even where nothing hides the socket from it,
 // and also when its parents have ended.
 func TestAChildOfTheServerIsRefused(t *testing.T) {
-	if unixsocket.NoCommand(os.Getpid()) != nil && os.Getppid() != 0 {
+	if peer.NoCommand(os.Getpid()) != nil && os.Getppid() != 0 {
 		t.Skip("this test was started by a copy of itself")
 	}
 	state := t.TempDir()
@@ -236,10 +236,10 @@ func TestAChildOfTheServerIsRefused(t *testing.T) {
 }
 
 func TestWhoCannotBeSeenIsRefused(t *testing.T) {
-	if unixsocket.NoCommand(0) == nil {
+	if peer.NoCommand(0) == nil {
 		t.Error("a process of a foreign namespace")
 	}
-	if unixsocket.NoCommand(1<<22+1) == nil {
+	if peer.NoCommand(1<<22+1) == nil {
 		t.Error("process " + strconv.Itoa(1<<22+1) + " which does not exist")
 	}
 }

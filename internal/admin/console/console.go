@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tipstaff/internal/admin/api"
+	"tipstaff/internal/peer"
 )
 
 // Options are what a console shows, and what it needs to do so.
@@ -48,7 +49,7 @@ type Server struct {
 	shown    shownNow
 	recent   recent
 	admin    Admin
-	holders  holders
+	holders  peer.Holders
 	streams  chan struct{} // a place for each stream of events
 	trails   *trails
 	study    *study          // what takes longer than a look

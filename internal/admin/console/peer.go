@@ -8,32 +8,33 @@ import (
 	"sync"
 
 	"tipstaff/internal/admin/api"
+	"tipstaff/internal/peer"
 )
 
 // errForeign: another user of this host, or a command of tipstaff, has connected.
 var errForeign = errors.New("this is for the user that the console runs as, and for root; not for commands")
 
-// peer is who is at the other end of a connection.
-type peer struct {
+// caller is who is at the other end of a connection.
+type caller struct {
 	conn net.Conn
 	once sync.Once
 	err  error // why it may not look; nil: it may, if it has come in
 }
 
-type peerKey struct{}
+type callerKey struct{}
 
 func rememberPeer(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, peerKey{}, &peer{conn: c})
+	return context.WithValue(ctx, callerKey{}, &caller{conn: c})
 }
 
 // check asks the kernel once for a connection.
-func (p *peer) check(h *holders) error {
+func (p *caller) check(h *peer.Holders) error {
 	p.once.Do(func() {
 		switch c := p.conn.(type) {
 		case *net.UnixConn:
 			_, p.err = api.Peer(c)
 		case *net.TCPConn:
-			p.err = checkTCP(c, h)
+			p.err = peer.TCP(c, h)
 		default:
 			p.err = errForeign
 		}
@@ -45,7 +46,7 @@ func (p *peer) check(h *holders) error {
 // even if they know a cookie.
 func (s *Server) knownPeer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, ok := r.Context().Value(peerKey{}).(*peer)
+		p, ok := r.Context().Value(callerKey{}).(*caller)
 		err := errForeign
 		if ok {
 			err = p.check(&s.holders)

@@ -8,13 +8,19 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"tipstaff/internal/peer"
 )
+
+// newDialer makes what connects to peers.
+func newDialer() *peer.Dialer { return &peer.Dialer{Dialer: net.Dialer{Timeout: 5 * time.Second}} }
 
 // link is a connection to a peer. It is opened when it is needed, and again
 // after a failure.
 type link struct {
 	network, address string
 	tls              *tls.Config // nil: without TLS
+	dialer           *peer.Dialer
 
 	conn net.Conn     // nil: not connected
 	gone *atomic.Bool // the peer of conn has closed its end
@@ -26,8 +32,11 @@ func (l *link) open(ctx context.Context) (net.Conn, error) {
 		return l.conn, nil
 	}
 	l.close()
-	dialer := net.Dialer{Timeout: 5 * time.Second}
-	conn, err := dialer.DialContext(ctx, l.network, l.address)
+	dial := l.dialer.DialContext
+	if l.tls != nil { // a certificate says who it is
+		dial = l.dialer.Dialer.DialContext
+	}
+	conn, err := dial(ctx, l.network, l.address)
 	if err == nil && l.tls != nil {
 		secured := tls.Client(conn, l.tls)
 		if err = secured.HandshakeContext(ctx); err != nil {
@@ -60,6 +69,11 @@ func (l *link) write(ctx context.Context, data []byte) error {
 	conn, err := l.open(ctx)
 	if err != nil {
 		return err
+	}
+	if l.network == "udp" {
+		if err := l.dialer.Check(conn); err != nil {
+			return err
+		}
 	}
 	_ = conn.SetWriteDeadline(time.Time{})
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })

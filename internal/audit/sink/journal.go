@@ -21,7 +21,7 @@ func NewJournal(path string) *Journal {
 	if path == "" {
 		path = journalSocket
 	}
-	return &Journal{link{network: "unixgram", address: path}}
+	return &Journal{link{network: "unixgram", address: path, dialer: newDialer()}}
 }
 
 // Name returns "journald".

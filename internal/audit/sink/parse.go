@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"tipstaff/internal/peer"
 )
 
 // Settings say which sinks there are, and configure them.
@@ -30,7 +32,16 @@ type Settings struct {
 	Stderr     io.Writer
 	Priorities bool
 	Version    string
+	// LoopbackUsers are those that may listen on this machine beside this user and root.
+	LoopbackUsers []int
 }
+
+// listened is a sink whose peer may be another process of this machine.
+type listened interface{ listeners() *peer.Dialer }
+
+func (s *Syslog) listeners() *peer.Dialer  { return s.link.dialer }
+func (w *Webhook) listeners() *peer.Dialer { return w.poster.dialer }
+func (o *OTLP) listeners() *peer.Dialer    { return o.poster.dialer }
 
 // known lists the possible items.
 const known = `stderr, journald, syslog:///dev/log, syslog+udp://HOST:514, syslog+tcp://HOST:601, syslog+tls://HOST:6514, otlp, https://HOST/PATH`
@@ -55,6 +66,9 @@ func Parse(s Settings) ([]Sink, error) {
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%q: %w", shown(item), err))
 			continue
+		}
+		if l, ok := one.(listened); ok {
+			l.listeners().Users = s.LoopbackUsers
 		}
 		sinks = append(sinks, one)
 	}

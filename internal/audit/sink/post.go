@@ -14,12 +14,15 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"tipstaff/internal/peer"
 )
 
 // poster sends bodies to one address over HTTP.
 type poster struct {
 	client  *http.Client
-	dialer  *net.Dialer
+	dialer  *peer.Dialer
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	tls     *tls.Config // nil: the default
 	address *url.URL
 	headers map[string]string
@@ -28,15 +31,19 @@ type poster struct {
 // newPoster returns a poster. With onlyLoopback it connects to this machine
 // only, whatever address the host's name resolves to.
 func newPoster(address *url.URL, headers map[string]string, secure *tls.Config, onlyLoopback bool) *poster {
-	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	dialer := newDialer()
+	dial := dialer.DialContext
+	if address.Scheme == "https" { // a certificate says who it is
+		dial = dialer.Dialer.DialContext
+	}
 	if onlyLoopback {
 		dialer.Control = refuseOthers
 	}
 	return &poster{
-		address: address, headers: headers, dialer: dialer, tls: secure,
+		address: address, headers: headers, dialer: dialer, dial: dial, tls: secure,
 		client: &http.Client{
 			Transport: &http.Transport{
-				DialContext: dialer.DialContext, TLSClientConfig: secure, ForceAttemptHTTP2: true,
+				DialContext: dial, TLSClientConfig: secure, ForceAttemptHTTP2: true,
 				TLSHandshakeTimeout: 5 * time.Second, ResponseHeaderTimeout: attempt,
 				MaxIdleConns: 1, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
 			},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit/events"
+	"tipstaff/internal/peer"
 )
 
 // Bounds for the events that wait for a peer.
@@ -37,9 +38,10 @@ type pump struct {
 	// closing is closed when the server ends.
 	closing chan struct{}
 
-	trail  string    // of the latest event
-	failed int       // number of failed attempts in a row
-	logged time.Time // when a failure was last logged
+	trail   string    // of the latest event
+	failed  int       // number of failed attempts in a row
+	logged  time.Time // when a failure was last logged
+	foreign bool      // the last failure was that somebody else listens in place of the sink
 
 	mu     sync.Mutex
 	inHand events.Event // sum of what was taken from the queue and is not delivered
@@ -184,10 +186,11 @@ func (p *pump) works() {
 // fails records a failure, and logs some of them.
 func (p *pump) fails(ctx context.Context, err error) {
 	p.failed++
-	if ctx.Err() != nil || time.Since(p.logged) < logEvery {
+	foreign := errors.Is(err, peer.ErrForeign)
+	if ctx.Err() != nil || time.Since(p.logged) < logEvery && foreign == p.foreign {
 		return
 	}
-	p.logged = time.Now()
+	p.logged, p.foreign = time.Now(), foreign
 	p.log.Error("cannot deliver records; they are on the trail, and wait for the sink as long as there is room", "attempts", p.failed, "error", err)
 }
 

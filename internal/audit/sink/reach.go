@@ -51,7 +51,7 @@ func (p *poster) reach(ctx context.Context) error {
 	if port == "" {
 		port = map[bool]string{true: "443", false: "80"}[secure]
 	}
-	conn, err := p.dialer.DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+	conn, err := p.dial(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		return err
 	}

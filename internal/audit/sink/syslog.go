@@ -22,7 +22,7 @@ func NewSyslog(name, network, address string, secure *tls.Config) *Syslog {
 	host, _ := os.Hostname() // if it fails, the host is written as unknown
 	return &Syslog{
 		name:   name,
-		link:   link{network: network, address: address, tls: secure},
+		link:   link{network: network, address: address, tls: secure, dialer: newDialer()},
 		header: syslogHeader{host: host, pid: strconv.Itoa(os.Getpid())},
 	}
 }

@@ -84,7 +84,7 @@ func hookCall(ctx context.Context, client string, call hookFlagsOfCall, in io.Re
 	var h *server.Hook
 	settings, err := hookSettings(call.env)
 	if err == nil {
-		h, err = server.NewHook(client, settings, errs)
+		h, err = server.NewHook(ctx, client, settings, errs)
 	}
 	if err == nil {
 		h.Front.Project, h.Front.Accepted = projectGiven(), call.accept

@@ -28,6 +28,8 @@ func signature(t audit.TrailReport) string {
 		return "chain only, without checkpoints"
 	case t.Closed && t.Signed == t.Records:
 		return "signed to the end"
+	case audit.IsDaily(t.Path):
+		return fmt.Sprintf("signed up to record %d, and open: the hooks of a day write it, one call after the other", t.Signed)
 	default:
 		return fmt.Sprintf("signed up to record %d, and open: its server runs, or was killed", t.Signed)
 	}

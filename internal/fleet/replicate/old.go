@@ -63,7 +63,8 @@ func (s *Shipper) searchOld(ctx context.Context, dir string, done map[string]boo
 	return failed
 }
 
-// finishOld copies the rest of one trail, unless a living process does.
+// finishOld copies the rest of one trail, unless a living process does. A trail that a
+// process may continue is never complete; of it, what checkpoints cover is copied.
 func (s *Shipper) finishOld(ctx context.Context, trail string) (rest Backlog, complete bool, err error) {
 	st, err := takeState(trail, s.opts.Name)
 	switch {
@@ -90,15 +91,16 @@ func (s *Shipper) finishOld(ctx context.Context, trail string) (rest Backlog, co
 			}
 		})
 	}
-	_, err = c.run(ctx, func() goal { return goal{all: true} })
-	if st.Complete, st.Error = err == nil, ""; err != nil {
+	ended := !audit.Continues(trail, time.Now())
+	_, err = c.run(ctx, func() goal { return goal{all: ended} })
+	if st.Complete, st.Error = err == nil && ended, ""; err != nil {
 		st.Error = err.Error()
 	}
 	if kept := st.save(); kept != nil {
 		s.opts.Log.Warn("cannot note how far an audit trail is copied; the stream will be asked", "trail", source.Trail, "error", kept)
 	}
-	if err == nil {
+	if st.Complete {
 		s.opts.Log.Info("the rest of an audit trail was copied, whose server has ended", "trail", source.Trail, "stream", natsx.CopyStream(source.Stream()))
 	}
-	return backlogOf(trail, st.state), err == nil, err
+	return backlogOf(trail, st.state), st.Complete, err
 }

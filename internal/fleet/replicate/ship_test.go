@@ -275,6 +275,36 @@ func TestATrailThatWasMarkedIsCopiedByTheNextServer(t *testing.T) {
 	p.die()
 }
 
+// TestATrailOfADayIsCopiedAsItGrows: a copy of all that is there is not complete while
+// another call of the day may continue the trail.
+func TestATrailOfADayIsCopiedAsItGrows(t *testing.T) {
+	t.Parallel()
+	s, dir := newStore(), t.TempDir()
+	noon := time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour)
+	before := ""
+	for range 3 {
+		trail, err := audit.OpenDay(t.Context(), dir, audit.Options{Clock: func() time.Time { return noon }})
+		if err != nil || before != "" && trail.Path() != before {
+			t.Fatalf("%s is not continued: %v", before, err)
+		}
+		before = trail.Path()
+		due, err := replicate.Mark(trail.Path(), "r1")
+		if err == nil {
+			err = trail.Append(audit.Record{Event: audit.CommandJudged})
+		}
+		if err = errors.Join(err, trail.Close(), due.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if replicate.Uncopied(trail.Path()) == "" {
+			t.Error("it may be retired")
+		}
+		p := begin(t, dir, s, replicate.Options{})
+		p.untilCopied(trail.Path())
+		same(t, s, trail.Path())
+		p.die()
+	}
+}
+
 // TestAStateThatWasLostOrTornIsFoundInTheStream: the file beside the records is a
 // hint only.
 func TestAStateThatWasLostOrTornIsFoundInTheStream(t *testing.T) {

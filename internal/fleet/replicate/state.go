@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"tipstaff/internal/audit"
 	"tipstaff/internal/strictjson"
 )
 
@@ -60,12 +61,20 @@ func beginState(trail, name string) (*stateFile, error) {
 	return s, nil
 }
 
-// Mark says that a copy of a trail is due that was just begun by a process that
-// copies nothing itself, because it ends soon. A server with the same state
-// directory copies it after the process has closed what Mark returns.
+// Mark says that a copy of a trail is due that a process writes which copies nothing
+// itself, because it ends soon. A server with the same state directory copies it after
+// the process has closed what Mark returns. Of a trail that is due already, the server
+// copies what checkpoints cover, also while it is written.
 func Mark(trail, name string) (io.Closer, error) {
 	if _, err := sourceOf(name, trail); err != nil {
 		return nil, err
+	}
+	f, err := os.Open(filepath.Join(trail, StateFile))
+	if err == nil && audit.IsDaily(trail) {
+		return f, nil
+	}
+	if err == nil {
+		_ = f.Close()
 	}
 	s, err := beginState(trail, name)
 	if err != nil {

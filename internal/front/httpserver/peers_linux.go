@@ -3,7 +3,7 @@ package httpserver
 import (
 	"net"
 
-	"tipstaff/internal/unixsocket"
+	"tipstaff/internal/peer"
 )
 
-func peerUser(c *net.UnixConn) (int, error) { return unixsocket.Peer(c) }
+func peerUser(c *net.UnixConn) (int, error) { return peer.Unix(c) }

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"slices"
+	"strings"
 
 	"tipstaff"
 	output "tipstaff/internal/output/clean"
@@ -45,6 +46,11 @@ func (f answerForm) notes(r tipstaff.Result) []string {
 	notes := slices.Clone(r.Notes)
 	if i := slices.Index(notes, run.WantsTerminal); i >= 0 && f.yields != "" {
 		notes[i] += " With tty: true it runs on a terminal; background: true goes with it if it asks something, and write_input answers."
+	}
+	for i, note := range notes {
+		if f.yields != "" && strings.HasSuffix(note, run.NothingOutlives) {
+			notes[i] += " To keep a server or a watcher running, call again with background: true and the program itself as the command, without &, nohup or an option that detaches it; read_output waits for its port, and stop_command ends it."
+		}
 	}
 	return notes
 }

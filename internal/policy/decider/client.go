@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"tipstaff/internal/peer"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/redact"
 )
@@ -30,6 +31,8 @@ type Options struct {
 	// Redactor hides secrets in arguments; with nil, secrets are recognised
 	// only by the structure of arguments and the form of values.
 	Redactor *redact.Redactor
+	// LoopbackUsers are those that may listen on this machine beside this user and root.
+	LoopbackUsers []int
 	// Log is told when the decider stops answering, and when it answers again.
 	Log *slog.Logger
 }
@@ -84,7 +87,7 @@ func New(o Options) (*Client, error) {
 		// Over HTTP/1.1 a failed exchange takes only its own connection with
 		// it.
 		Transport: &http.Transport{
-			DialContext: at.dial, DisableCompression: true,
+			DialContext: at.dialer(o.LoopbackUsers), DisableCompression: true,
 			MaxConnsPerHost: connections, MaxIdleConnsPerHost: idle, IdleConnTimeout: time.Minute,
 			MaxResponseHeaderBytes: longestHeaders,
 		},
@@ -95,17 +98,18 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// dial connects to the decider and to nothing else. http:// reaches only this
-// machine, whatever the host name resolves to.
-func (a address) dial(ctx context.Context, network, host string) (net.Conn, error) {
-	var d net.Dialer
+// dialer returns what connects to the decider and to nothing else. http:// reaches only
+// this machine, whatever the host name resolves to, and there no command.
+func (a address) dialer(users []int) func(ctx context.Context, network, host string) (net.Conn, error) {
+	d := &peer.Dialer{Users: users}
 	switch {
 	case a.socket != "":
-		return d.DialContext(ctx, "unix", a.socket)
+		return func(ctx context.Context, _, _ string) (net.Conn, error) { return d.DialContext(ctx, "unix", a.socket) }
 	case a.url.Scheme == "http":
 		d.Control = refuseOthers
+		return d.DialContext
 	}
-	return d.DialContext(ctx, network, host)
+	return d.Dialer.DialContext // a certificate says who it is
 }
 
 // refuseOthers is called with the resolved address before a connection is made

@@ -10,9 +10,9 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Directory opens a directory. Its path is what the kernel reports for the open
+// openDirectory opens a directory. Its path is what the kernel reports for the open
 // descriptor, so the directory that is checked is the one that is entered.
-func (h *Host) Directory(path string) (policy.Directory, error) {
+func openDirectory(path string) (policy.Directory, error) {
 	if path == "" {
 		return nil, policy.ErrNotFound
 	}

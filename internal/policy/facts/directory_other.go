@@ -12,10 +12,10 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Directory opens a directory. It resolves the path first, and then compares
+// openDirectory opens a directory. It resolves the path first, and then compares
 // both, because a directory that was exchanged in between would be entered
 // under its new name.
-func (h *Host) Directory(path string) (policy.Directory, error) {
+func openDirectory(path string) (policy.Directory, error) {
 	f, err := plainfile.OpenDir(path)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, policy.ErrNotEnterable

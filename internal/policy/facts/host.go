@@ -1,7 +1,9 @@
 package facts
 
 import (
+	"errors"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -52,6 +54,8 @@ type Host struct {
 	writablePaths []string // Options.WritablePaths, as written and canonical
 	secrets       func() []string
 
+	own string // the canonical path of the server's directory; "": it has none
+
 	unconfined atomic.Pointer[func() bool]
 	covered    atomic.Pointer[func() []string]
 
@@ -72,10 +76,40 @@ func New(o Options) *Host {
 		resolved: map[string]policy.Program{},
 	}
 	h.writablePaths = canonicalForms(h, o.WritablePaths)
+	if d, err := openDirectory("."); err == nil {
+		h.own = d.Path()
+		_ = d.Close() // it was only asked for its path
+	}
 	if o.Unconfined {
 		h.AskUnconfined(func() bool { return true })
 	}
 	return h
+}
+
+// Directory opens a directory; see openDirectory. A relative path counts from the server's own directory,
+// and if that was removed, from the one that was made in its place.
+func (h *Host) Directory(path string) (policy.Directory, error) {
+	d, err := openDirectory(path)
+	if !errors.Is(err, policy.ErrNotFound) || path == "" || filepath.IsAbs(path) || h.own == "" {
+		return d, err
+	}
+	if own, fault := openDirectory("."); fault == nil {
+		_ = own.Close() // it was not removed
+		return d, err
+	}
+	own, err := openDirectory(h.own)
+	if err != nil {
+		return nil, err
+	}
+	if own.Path() != h.own { // a link leads elsewhere
+		_ = own.Close()
+		return nil, policy.ErrNotFound
+	}
+	if path == "." {
+		return own, nil
+	}
+	_ = own.Close()
+	return openDirectory(h.own + "/" + path)
 }
 
 // SearchPath returns the trusted directories in which programs are searched.

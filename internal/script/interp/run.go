@@ -3,6 +3,7 @@
 package interp
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -17,6 +18,9 @@ import (
 // has started may still run: [Shell.Wait].
 func Run(settings Settings, text string) (*Shell, Result) {
 	s, err := newShell(settings)
+	if errors.Is(err, errNoDirectory) {
+		return nil, Result{Code: 1, Fault: err, State: settings.State}
+	}
 	if err != nil {
 		return nil, Result{Code: 1, Fault: err}
 	}
@@ -58,6 +62,9 @@ func (s *Shell) finish() {
 
 const sigkill = 9
 
+// errNoDirectory: where the last script of the session ended, nothing can begin.
+var errNoDirectory = errors.New("cannot enter the directory of the session")
+
 // Wait waits for the script's jobs.
 func (s *Shell) Wait() { s.running.Wait() }
 
@@ -76,7 +83,7 @@ func newShell(settings Settings) (*Shell, error) {
 	}
 	at, err := openDirectory(nil, settings.Directory)
 	if err != nil {
-		return nil, fmt.Errorf("cannot enter the directory: %w", err)
+		return nil, fmt.Errorf("%w, %s: %w. Nothing of the script has run. The next one begins in the directory in which the session began, with the session's variables and functions", errNoDirectory, settings.Directory, errors.Unwrap(err))
 	}
 	s.dir = &directory{path: settings.Directory, file: newFile(at)}
 	for _, kv := range settings.Environment {

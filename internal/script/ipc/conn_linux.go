@@ -12,9 +12,11 @@ import (
 )
 
 const (
-	// maxMessage is how long an encoded message may be, in bytes: the longest
-	// argument list of this system and more.
+	// maxMessage bounds what the server sends, by [Message.Weight]: a script.
 	maxMessage = 8 << 20
+	// maxAsked bounds what the server takes. It is more than the longest argument list
+	// that systems accept whose limit for stacks is the usual one.
+	maxAsked = 4 << 20
 	// maxDescriptors is how many come with one message: a directory, three
 	// streams and what process substitutions add.
 	maxDescriptors = 32
@@ -23,7 +25,8 @@ const (
 // Conn is one end of the socket. Send may be called concurrently, and beside
 // Receive; Receive by one goroutine at a time.
 type Conn struct {
-	file *os.File
+	file       *os.File
+	most, take int // that a message to the other end may weigh, and one from there
 
 	sending sync.Mutex
 }
@@ -35,7 +38,7 @@ func Pair() (*Conn, *os.File, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot make the script socket: %w", err)
 	}
-	return &Conn{file: os.NewFile(uintptr(p[0]), "script socket")}, os.NewFile(uintptr(p[1]), "server socket"), nil
+	return &Conn{file: os.NewFile(uintptr(p[0]), "script socket"), most: maxMessage, take: maxAsked}, os.NewFile(uintptr(p[1]), "server socket"), nil
 }
 
 // New returns the end of the script process, for the descriptor that it was
@@ -45,7 +48,7 @@ func New(fd uintptr) (*Conn, error) {
 	if err := unix.SetNonblock(int(fd), true); err != nil {
 		return nil, fmt.Errorf("no script socket: %w", err)
 	}
-	return &Conn{file: os.NewFile(fd, "server socket")}, nil
+	return &Conn{file: os.NewFile(fd, "server socket"), most: maxAsked, take: maxMessage}, nil
 }
 
 // Close closes this end. A Receive that waits returns an error.
@@ -58,10 +61,10 @@ func (c *Conn) Send(m Message, fds ...int) error {
 	if len(fds) > maxDescriptors {
 		return fmt.Errorf("%d descriptors with one message, more than %d", len(fds), maxDescriptors)
 	}
-	body := m.append(make([]byte, 4, 512))
-	if len(body)-4 > maxMessage {
-		return fmt.Errorf("a message of %d bytes, more than %d", len(body)-4, maxMessage)
+	if n := m.Weight(); n > c.most {
+		return fmt.Errorf("the list of arguments and variables is too long: %d bytes, more than %d", n, c.most)
 	}
+	body := m.append(make([]byte, 4, 512))
 	binary.LittleEndian.PutUint32(body, uint32(len(body)-4))
 	c.sending.Lock()
 	defer c.sending.Unlock()
@@ -118,14 +121,14 @@ func (c *Conn) Receive() (m Message, files []*os.File, err error) {
 }
 
 func (c *Conn) body(size uint32) (Message, error) {
-	if size > maxMessage {
+	if size > uint32(c.take) {
 		return Message{}, fmt.Errorf("%w: %d bytes", errMalformed, size)
 	}
 	b := make([]byte, size)
 	if _, err := io.ReadFull(c.file, b); err != nil {
 		return Message{}, err
 	}
-	return decode(b)
+	return decode(b, c.take)
 }
 
 // first reads the beginning of the length, with which the descriptors come.

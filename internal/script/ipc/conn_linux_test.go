@@ -15,7 +15,7 @@ func ends(t *testing.T) (server, script *Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script = &Conn{file: file}
+	script = &Conn{file: file, most: maxAsked, take: maxMessage}
 	t.Cleanup(func() { _, _ = server.Close(), script.Close() })
 	return server, script
 }
@@ -70,8 +70,11 @@ func TestTooMuchIsRefusedOnBothSides(t *testing.T) {
 	if err := script.Send(Message{Kind: Ask}, make([]int, maxDescriptors+1)...); err == nil {
 		t.Error("too many descriptors were sent")
 	}
-	if err := script.Send(Message{Kind: Ask, Text: strings.Repeat("x", maxMessage)}); err == nil {
+	if err := script.Send(Message{Kind: Ask, Text: strings.Repeat("x", maxAsked)}); err == nil {
 		t.Error("too long a message was sent")
+	}
+	if err := script.Send(Message{Kind: Ask, Words: make([]string, maxAsked/perText)}); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("too many words were sent: %v", err)
 	}
 	if _, err := script.file.Write([]byte{0xff, 0xff, 0xff, 0x7f}); err != nil {
 		t.Fatal(err)

@@ -93,6 +93,24 @@ func (m *Message) flags() (f byte) {
 	return f
 }
 
+// perText is what a text takes beside its bytes: in Go's memory more than in a message,
+// where an empty one takes a byte.
+const perText = 16
+
+// Weight is how much memory a message takes, in bytes, and more than its length when it
+// is encoded.
+func (m *Message) Weight() int {
+	const numbers = 128 // all fields that are no texts, and more
+	n := numbers + len(m.Text) + len(m.Directory) + len(m.State)
+	for _, list := range [][]string{m.Words, m.Environment} {
+		n += perText * len(list)
+		for _, s := range list {
+			n += len(s)
+		}
+	}
+	return n
+}
+
 // append encodes m behind b.
 func (m *Message) append(b []byte) []byte {
 	b = append(b, byte(m.Kind), m.flags())
@@ -116,23 +134,24 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decode is the opposite of append.
-func decode(b []byte) (m Message, err error) {
+// decode is the opposite of append. It refuses a message that weighs more than most
+// before it takes memory for it.
+func decode(b []byte, most int) (m Message, err error) {
 	if len(b) < 2 {
 		return m, errMalformed
 	}
 	m.Kind = Kind(b[0])
 	f := b[1]
 	m.Write, m.Continue, m.WantNumber, m.Refused = f&flagWrite != 0, f&flagContinue != 0, f&flagWantNumber != 0, f&flagRefused != 0
-	r := reader{left: b[2:]}
+	r := reader{left: b[2:], texts: most / perText}
 	m.ID = r.unsigned()
 	for _, n := range []*int{&m.Line, &m.Column, &m.Code, &m.Number} {
 		*n = int(r.signed())
 	}
 	m.UserNanoseconds, m.SystemNanoseconds = r.signed(), r.signed()
 	m.Text, m.Directory, m.State = r.text(), r.text(), r.text()
-	m.Words, m.Environment = r.texts(), r.texts()
-	if r.bad || len(r.left) > 0 || m.Kind < Ready || m.Kind > Done {
+	m.Words, m.Environment = r.list(), r.list()
+	if r.bad || len(r.left) > 0 || m.Kind < Ready || m.Kind > Done || m.Weight() > most {
 		return Message{}, fmt.Errorf("%w: kind %d, %d bytes", errMalformed, b[0], len(b))
 	}
 	return m, nil
@@ -140,8 +159,9 @@ func decode(b []byte) (m Message, err error) {
 
 // reader reads what append wrote. After bad input all that it returns is empty.
 type reader struct {
-	left []byte
-	bad  bool
+	left  []byte
+	bad   bool
+	texts int // in lists that may still come
 }
 
 func (r *reader) unsigned() uint64 {
@@ -175,13 +195,17 @@ func (r *reader) text() string {
 	return s
 }
 
-func (r *reader) texts() []string {
+func (r *reader) list() []string {
 	n := r.unsigned()
-	if n > uint64(len(r.left)) { // each takes at least a byte
+	if n > uint64(len(r.left)) || n > uint64(r.texts) { // each takes at least a byte
 		r.bad, r.left = true, nil
 		return nil
 	}
-	var list []string
+	if n == 0 {
+		return nil
+	}
+	r.texts -= int(n)
+	list := make([]string, 0, n)
 	for range n {
 		list = append(list, r.text())
 	}

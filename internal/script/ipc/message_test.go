@@ -15,7 +15,7 @@ func full() Message {
 
 func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	for _, m := range []Message{full(), {Kind: Ready}, {Kind: Done, Code: 1}} {
-		got, err := decode(m.append(nil))
+		got, err := decode(m.append(nil), 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,11 +29,11 @@ func TestEveryCutMessageIsRefused(t *testing.T) {
 	m := full()
 	b := m.append(nil)
 	for n := range len(b) {
-		if m, err := decode(b[:n]); err == nil {
+		if m, err := decode(b[:n], 1<<20); err == nil {
 			t.Errorf("the first %d of %d bytes gave %+v", n, len(b), m)
 		}
 	}
-	if m, err := decode(append(b, 0)); err == nil {
+	if m, err := decode(append(b, 0), 1<<20); err == nil {
 		t.Errorf("a byte too many gave %+v", m)
 	}
 }
@@ -43,13 +43,39 @@ func FuzzDecode(f *testing.F) {
 	f.Add(m.append(nil))
 	f.Add([]byte{byte(Done), 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := decode(b)
+		m, err := decode(b, 1<<20)
 		if err != nil {
 			return
 		}
-		again, err := decode(m.append(nil))
+		again, err := decode(m.append(nil), 1<<20)
 		if diff := cmp.Diff(m, again); err != nil || diff != "" {
 			t.Errorf("%v %s", err, diff)
 		}
 	})
+}
+
+// TestAMessageOfEmptyWordsTakesNoMemory: a script process that lies sends 8 MiB in which
+// each byte is a word, and a word takes 16 bytes in memory.
+func TestAMessageOfEmptyWordsTakesNoMemory(t *testing.T) {
+	const most = 4 << 20
+	m := Message{Kind: Ask, ID: 1, Words: make([]string, most/perText-100)}
+	if m.Weight() > most {
+		t.Fatal("the control weighs", m.Weight())
+	}
+	if got, err := decode(m.append(nil), most); err != nil || len(got.Words) != len(m.Words) || len(m.append(nil)) > m.Weight() {
+		t.Errorf("the control: %d words, %v", len(got.Words), err)
+	}
+	for _, lie := range []Message{{Kind: Ask, Words: make([]string, most-100)}, {Kind: Ask, Words: m.Words, Environment: m.Words}} {
+		b := lie.append(nil)
+		took := testing.Benchmark(func(b2 *testing.B) {
+			for b2.Loop() {
+				if m, err := decode(b, most); err == nil {
+					b2.Fatalf("%d words and %d variables are taken", len(m.Words), len(m.Environment))
+				}
+			}
+		})
+		if n := took.AllocedBytesPerOp(); n > most+1<<20 {
+			t.Errorf("to refuse %d bytes took %d", len(b), n)
+		}
+	}
 }

@@ -102,10 +102,16 @@ func (a *asker) live(m ipc.Message, files []*os.File) error {
 	}
 }
 
+// mostState is more than the server keeps of a script, and less than it takes in a message.
+const mostState = 1 << 20
+
 // interpret runs the script, says how it ended, and waits for its jobs.
 func (a *asker) interpret(settings interp.Settings, text string) error {
 	s, r := interp.Run(settings, text)
 	done := ipc.Message{Kind: ipc.Done, Code: r.Code, Directory: r.Directory, State: r.State}
+	if len(done.State) > mostState {
+		done.State = done.State[:mostState] // the server keeps less, and says so
+	}
 	if r.Fault != nil {
 		done.Text = r.Fault.Error()
 	}

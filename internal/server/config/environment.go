@@ -62,6 +62,8 @@ func FromEnvironment(environ []string) (Settings, error) {
 		SinkOTLP:               r.otlp(),
 		JournalStream:          r.vars["JOURNAL_STREAM"],
 
+		LoopbackUsers: r.users("TIPSTAFF_LOOPBACK_USERS"),
+
 		Metrics: r.vars["TIPSTAFF_METRICS"],
 		Decider: r.decider(),
 		HTTP:    r.http(),

@@ -54,6 +54,8 @@ type Settings struct {
 	SinkOTLP               OTLP   // OTEL_EXPORTER_OTLP_*, for logs
 	JournalStream          string // JOURNAL_STREAM, by which systemd says that the journal reads standard error
 
+	LoopbackUsers []int // TIPSTAFF_LOOPBACK_USERS: who may listen where sinks, deciders and traces go
+
 	Decider Decider // TIPSTAFF_DECIDER*
 	Metrics string  // TIPSTAFF_METRICS, as it is written: an address, or "" for none
 

@@ -66,6 +66,7 @@ var settings = []setting{
 	{name: "TIPSTAFF_AUDIT_CHECKPOINTS", holds: ownFiles},
 	{name: "TIPSTAFF_AUDIT_SINKS", holds: ownFiles},
 	{name: "TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE", holds: ownFiles},
+	{name: "TIPSTAFF_LOOPBACK_USERS", holds: words},
 	{name: "TIPSTAFF_METRICS", holds: words},
 	{name: "TIPSTAFF_HTTP", holds: ownFiles},
 	{name: "TIPSTAFF_HTTP_HOSTS", holds: words},

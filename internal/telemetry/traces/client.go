@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"tipstaff/internal/peer"
 )
 
 // client sends spans by OTLP over HTTP. The library's own client depends on
@@ -22,9 +26,14 @@ type client struct {
 }
 
 func newClient(c *Collector) *client {
+	d := &peer.Dialer{Dialer: net.Dialer{Timeout: c.timeout}, Users: c.loopbackUsers}
+	dial := d.DialContext
+	if strings.HasPrefix(c.url, "https:") { // a certificate says who it is
+		dial = d.Dialer.DialContext
+	}
 	return &client{c, &http.Client{
 		Timeout:   c.timeout,
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 1, IdleConnTimeout: 90 * time.Second},
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: dial, ForceAttemptHTTP2: true, MaxIdleConns: 1, IdleConnTimeout: 90 * time.Second},
 		// The headers may contain credentials, which are meant for one address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

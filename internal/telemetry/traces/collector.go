@@ -15,7 +15,12 @@ type Collector struct {
 	url     string
 	headers http.Header // may contain credentials
 	timeout time.Duration
+
+	loopbackUsers []int
 }
+
+// LetListen says which users may listen on this machine beside this user and root.
+func (c *Collector) LetListen(users []int) { c.loopbackUsers = users }
 
 // ParseCollector finds the collector in the environment, each entry
 // "NAME=value"; nil means none. The variables are those of OpenTelemetry. If

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 )
@@ -116,4 +117,25 @@ func writeControl([]string) error {
 	b.WriteString("\x1b[31mred\x1b[0m \x1b]0;title\x07 back\bspace over\rwrite\n")
 	_, err := os.Stdout.WriteString(b.String())
 	return err
+}
+
+// listen takes the address of a service that is down, and prints what is meant for that.
+func listen(args []string) error {
+	if len(args) == 0 {
+		return errors.New("an address is missing")
+	}
+	l, err := net.Listen("tcp", args[0])
+	if err != nil {
+		return err
+	}
+	fmt.Println("listening")
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(os.Stdout, conn); err != nil {
+			return err
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package unixsocket
+package peer
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peer asks the kernel (SO_PEERCRED, unix(7)).
-func peer(conn *net.UnixConn) (int, error) {
+// unixPeer asks the kernel (SO_PEERCRED, unix(7)).
+func unixPeer(conn *net.UnixConn) (int, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return 0, err

@@ -1,4 +1,4 @@
-package unixsocket
+package peer
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peer asks the kernel (LOCAL_PEERCRED). It does not check which process started the
+// unixPeer asks the kernel (LOCAL_PEERCRED). It does not check which process started the
 // client.
-func peer(conn *net.UnixConn) (int, error) {
+func unixPeer(conn *net.UnixConn) (int, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return 0, err

@@ -1,4 +1,4 @@
-package console
+package peer
 
 import (
 	"bytes"
@@ -14,15 +14,16 @@ import (
 	"strings"
 )
 
-// checkTCP finds the other end of a connection on loopback in the kernel's table
+// TCP says why the other end of an accepted connection may not act here; nil: it may. It
+// finds that end of a connection on loopback in the kernel's table
 // of sockets: proc_pid_net(5). It refuses sockets of other users, those that
 // belong to no process any more, and those that a command of tipstaff holds. A
 // process whose descriptors cannot be read, because it is root's or does not let
 // itself be traced, holds none that are known: there the cookie alone must do, as
 // it must where the table cannot be read.
-func checkTCP(c *net.TCPConn, h *holders) error {
+func TCP(c *net.TCPConn, h *Holders) error {
 	local, remote := addrPortOf(c.LocalAddr()), addrPortOf(c.RemoteAddr())
-	end, err := findSocket(remote, local)
+	end, err := findSocket("tcp", remote, local)
 	switch {
 	case errors.Is(err, errNoTable):
 		return nil
@@ -42,7 +43,7 @@ func checkTCP(c *net.TCPConn, h *holders) error {
 }
 
 func addrPortOf(a net.Addr) netip.AddrPort {
-	t, ok := a.(*net.TCPAddr)
+	t, ok := a.(interface{ AddrPort() netip.AddrPort })
 	if !ok {
 		return netip.AddrPort{}
 	}
@@ -62,9 +63,22 @@ var (
 )
 
 // findSocket looks for the socket with these addresses.
-func findSocket(local, remote netip.AddrPort) (socket, error) {
-	read := false
-	for _, name := range []string{"tcp", "tcp6"} {
+func findSocket(network string, local, remote netip.AddrPort) (found socket, err error) {
+	err = errNoOwner
+	if read := eachSocket(network, func(at, to netip.AddrPort, _ string, s socket) {
+		if at == local && to == remote && s.inode != "0" {
+			found, err = s, nil
+		}
+	}); !read {
+		return found, errNoTable
+	}
+	return found, err
+}
+
+// eachSocket reads the tables of a network, tcp or udp: proc_pid_net(5). state is a number
+// of the kernel's in hexadecimal digits.
+func eachSocket(network string, visit func(at, to netip.AddrPort, state string, s socket)) (read bool) {
+	for _, name := range []string{network, network + "6"} {
 		data, err := os.ReadFile("/proc/self/net/" + name)
 		if err != nil {
 			continue
@@ -72,20 +86,15 @@ func findSocket(local, remote netip.AddrPort) (socket, error) {
 		read = true
 		for line := range bytes.Lines(data) {
 			f := strings.Fields(string(line))
-			if len(f) < 10 || tableAddress(f[1]) != local || tableAddress(f[2]) != remote {
+			if len(f) < 10 {
 				continue
 			}
-			uid, err := strconv.Atoi(f[7])
-			if err != nil || f[9] == "0" {
-				return socket{}, errNoOwner
+			if uid, err := strconv.Atoi(f[7]); err == nil {
+				visit(tableAddress(f[1]), tableAddress(f[2]), f[3], socket{uid, f[9]})
 			}
-			return socket{uid, f[9]}, nil
 		}
 	}
-	if !read {
-		return socket{}, errNoTable
-	}
-	return socket{}, errNoOwner
+	return read
 }
 
 // tableAddress reads an address of the table: words of four bytes in the order of

@@ -1,12 +1,12 @@
 //go:build !linux && !darwin
 
-package unixsocket
+package peer
 
 import (
 	"errors"
 	"net"
 )
 
-func peer(*net.UnixConn) (int, error) {
+func unixPeer(*net.UnixConn) (int, error) {
 	return 0, errors.New("this system does not say who is at the other end of a socket")
 }

@@ -1,4 +1,4 @@
-package console
+package peer
 
 import (
 	"os"
@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// holders remembers which processes have held connections that were let through: the
+// Holders remembers which processes have held connections that were let through: the
 // browser, mostly, which makes a new one for each page. To look into all commands takes
 // 70 ms of a processor where 200 sessions are; to look whether the browser holds a socket
 // takes one. The socket of a browser is held by no command as well: browsers hand none
 // out, and a command that could take one from a browser could do all that the browser can.
 //
 // The zero value knows none.
-type holders struct {
+type Holders struct {
 	mu    sync.Mutex
 	known []process // the latest first
 	busy  bool
@@ -33,7 +33,7 @@ type process struct {
 const mostHolders = 8
 
 // hold reports whether a process that is known has a socket open, and is no command now.
-func (h *holders) hold(inode string) bool {
+func (h *Holders) hold(inode string) bool {
 	h.mu.Lock()
 	known := slices.Clone(h.known)
 	h.mu.Unlock()
@@ -46,7 +46,7 @@ func (h *holders) hold(inode string) bool {
 }
 
 // learn looks for the holder of a socket, which no command has open, beside the answer.
-func (h *holders) learn(inode string) {
+func (h *Holders) learn(inode string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.busy || time.Since(h.last) < learnEvery {
@@ -58,12 +58,26 @@ func (h *holders) learn(inode string) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.busy = false
-		if !ok || slices.Contains(h.known, p) {
-			return
+		if ok {
+			h.add(p)
 		}
-		h.known = slices.Insert(h.known, 0, p)
-		h.known = h.known[:min(len(h.known), mostHolders)]
 	}()
+}
+
+// remember adds a process that is no command.
+func (h *Holders) remember(p process) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.add(p)
+}
+
+// add is remember for a caller that holds h.mu.
+func (h *Holders) add(p process) {
+	if slices.Contains(h.known, p) {
+		return
+	}
+	h.known = slices.Insert(h.known, 0, p)
+	h.known = h.known[:min(len(h.known), mostHolders)]
 }
 
 // learnEvery is the least time between two searches: some holders are never found, because
