@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
+	"tipstaff/internal/plainfile"
 	"tipstaff/internal/strictjson"
 )
 
@@ -69,7 +70,7 @@ func Mark(trail, name string) (io.Closer, error) {
 	if _, err := sourceOf(name, trail); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(filepath.Join(trail, StateFile))
+	f, err := plainfile.Open(filepath.Join(trail, StateFile))
 	if err == nil && audit.IsDaily(trail) {
 		return f, nil
 	}
