@@ -115,9 +115,8 @@ func (f file) check() error {
 // write replaces the file by a text, all at once, with the old one's mode, owner
 // and group. A file that somebody has changed since it was read is left alone.
 func (f file) write(text string) error {
-	dir := filepath.Dir(f.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return refuse("Make the directory yourself, then try again.", "the directory for %s cannot be made: %v", f.path, err)
+	if err := f.makeDir(); err != nil {
+		return err
 	}
 	mode := fs.FileMode(0o600)
 	if f.info != nil {
@@ -128,6 +127,14 @@ func (f file) write(text string) error {
 		o.Own = f.giveOwner
 	}
 	return f.explain(atomicfile.Replace(f.path, strings.NewReader(text), o))
+}
+
+// makeDir makes the file's directory, unless it is there.
+func (f file) makeDir() error {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return refuse("Make the directory yourself, then try again.", "the directory for %s cannot be made: %v", f.path, err)
+	}
+	return nil
 }
 
 // explain says what a person can do about a file that could not be replaced.

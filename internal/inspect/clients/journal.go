@@ -120,8 +120,25 @@ func (j journal) add(path string, s step) error {
 	if err != nil {
 		return err
 	}
+	return j.write(path, append(before, s))
+}
+
+// takeBack removes the newest step, which was noted and could not be done. The caller has
+// the lock.
+func (j journal) takeBack(path string) error {
+	steps, err := j.read(path)
+	switch {
+	case err != nil:
+		return err
+	case len(steps) < 2:
+		return j.forget(path)
+	}
+	return j.write(path, steps[:len(steps)-1])
+}
+
+func (j journal) write(path string, steps []step) error {
 	place, path := j.of(path)
-	text, err := json.Marshal(history{historyVersion, path, append(before, s)})
+	text, err := json.Marshal(history{historyVersion, path, steps})
 	if err != nil {
 		return err
 	}

@@ -210,3 +210,92 @@ func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
 		t.Errorf("%q", texts)
 	}
 }
+
+// TestWhatCannotBeNotedOfAFileIsNotDone: what was noted of it cannot be read, so nothing
+// can be added. The file was changed, and the message said so and "nothing was changed".
+func TestWhatCannotBeNotedOfAFileIsNotDone(t *testing.T) {
+	c := find(t, "cursor")[0]
+	for says, spoil := range map[string]func(t *testing.T, place string){
+		"no JSON":     func(t *testing.T, place string) { put(t, place, "{") },
+		"a pipe":      func(t *testing.T, place string) { must(t, makePipe(place)) },
+		"a directory": func(t *testing.T, place string) { must(t, os.Mkdir(place, 0o700)) },
+	} {
+		for _, theirs := range []string{"", "{}"} {
+			s := home(t)
+			path := s.Path(c, User)
+			must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			if theirs != "" {
+				put(t, path, theirs)
+			}
+			must(t, os.MkdirAll(s.Journal, 0o700))
+			place, _ := journal(s.Journal).of(path)
+			spoil(t, place)
+			changes, errs := s.Install([]Client{c}, ours, Options{Scope: User})
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			if _, err := changes[0].Do(time.Now()); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+				t.Errorf("%s: %v", says, err)
+			}
+			if texts := all(t, filepath.Dir(path)); len(texts) != len(theirs)/2 || theirs != "" && !holds(texts, theirs) {
+				t.Errorf("%s: %q", says, texts)
+			}
+		}
+	}
+}
+
+// TestAnInstallationThatIsEndedIsUndone, at whichever step that was: SIGKILL between the
+// change and its note left a file that nobody knew to be tipstaff's.
+func TestAnInstallationThatIsEndedIsUndone(t *testing.T) {
+	c := find(t, "cursor")[0]
+	for _, theirs := range []string{"", `{"mine": 1}`} {
+		for steps := range 3 {
+			s := home(t)
+			path := s.Path(c, User)
+			if theirs != "" {
+				put(t, path, theirs)
+			}
+			changes, errs := s.Install([]Client{c}, ours, Options{Scope: User})
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			release, err := journal(s.Journal).lock()
+			must(t, err)
+			copied := ""
+			if theirs != "" {
+				copied, err = changes[0].file.backUp(time.Now())
+				must(t, err)
+			}
+			if steps > 0 {
+				must(t, changes[0].note(copied, time.Now()))
+			}
+			if steps > 1 {
+				must(t, changes[0].put())
+			}
+			release()
+			undo(t, s, c)
+			if got, err := os.ReadFile(path); string(got) != theirs || (err == nil) != (theirs != "") {
+				t.Errorf("%q, ended after %d steps: %q, %v", theirs, steps, got, err)
+			}
+		}
+	}
+}
+
+// TestAChangeThatFailsIsNotNoted: the file was changed between the plan and the change, or
+// cannot be replaced.
+func TestAChangeThatFailsIsNotNoted(t *testing.T) {
+	s, c := home(t), find(t, "cursor")[0]
+	do(t, s, c, ours, time.Unix(1, 0))
+	path := s.Path(c, User)
+	must(t, journal(s.Journal).add(path, step{Existed: true, Before: "x", After: "y"}))
+	must(t, journal(s.Journal).takeBack(path))
+	undo(t, s, c)
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	must(t, journal(s.Journal).add(path, step{After: "y"}))
+	must(t, journal(s.Journal).takeBack(path))
+	if names := all(t, s.Journal); len(names) != 0 {
+		t.Errorf("%q", names)
+	}
+}

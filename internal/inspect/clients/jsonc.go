@@ -14,9 +14,68 @@ import (
 // table of servers. Files without comments stay plain JSON.
 type jsonc string
 
+// What a text may hold. The parser calls itself for each level, and keeps a hundred bytes
+// and more for each value: a text of one megabyte would end this program, and one of
+// sixty would fill the memory.
+const (
+	maxLevels = 1000
+	maxValues = 1 << 19
+)
+
+// parseJSONC parses a text of bounds. Nothing else here gives a text to the parser first.
+func parseJSONC(text string) (hujson.Value, error) {
+	if err := bounded(text); err != nil {
+		return hujson.Value{}, err
+	}
+	return hujson.Parse([]byte(text))
+}
+
+// bounded counts what a parser would find before its first error.
+func bounded(text string) error {
+	levels, values := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '/':
+			end := ""
+			if strings.HasPrefix(text[i:], "//") {
+				end = "\n"
+			} else if strings.HasPrefix(text[i:], "/*") {
+				end = "*/"
+			}
+			if end != "" {
+				n := strings.Index(text[i+2:], end)
+				if n < 0 {
+					return nil
+				}
+				i += 1 + n + len(end)
+			}
+		case '[', '{':
+			levels++
+			values++
+		case ']', '}':
+			levels--
+		case ',':
+			values++
+		}
+		if levels > maxLevels {
+			return fmt.Errorf("it has more than %d levels", maxLevels)
+		}
+		if values > maxValues {
+			return fmt.Errorf("it has more than %d values", maxValues)
+		}
+	}
+	return nil
+}
+
 // root parses a text whose top must be an object.
 func (jsonc) root(text string) (*hujson.Object, hujson.Value, error) {
-	v, err := hujson.Parse([]byte(text))
+	v, err := parseJSONC(text)
 	if err != nil {
 		return nil, v, fmt.Errorf("it is not JSON: %v", strings.TrimPrefix(err.Error(), "hujson: "))
 	}
@@ -183,7 +242,7 @@ func (s style) update(text string, old *hujson.Object, v hujson.Value, entry obj
 
 // again finds the object that begins at an offset in a changed text.
 func again(text string, start int) (*hujson.Object, hujson.Value, error) {
-	top, err := hujson.Parse([]byte(text))
+	top, err := parseJSONC(text)
 	if err != nil {
 		return nil, top, formError("the changed text could not be read back: %v", err)
 	}
@@ -235,10 +294,13 @@ func (f jsonc) snippet(entry object) string {
 
 func (f jsonc) blank(text string) bool {
 	_, text = withoutMark(text)
-	plain, err := hujson.Minimize([]byte(text))
 	if strings.TrimSpace(text) == "" {
 		return true
 	}
-	standard, _ := hujson.Parse([]byte(text))
+	standard, err := parseJSONC(text)
+	if err != nil {
+		return false
+	}
+	plain, err := hujson.Minimize([]byte(text))
 	return err == nil && standard.IsStandard() && (string(plain) == "{}" || string(plain) == `{"`+string(f)+`":{}}`)
 }

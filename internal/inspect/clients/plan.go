@@ -190,16 +190,34 @@ func (c Change) Do(now time.Time) (backup string, err error) {
 			return "", err
 		}
 	}
+	if !c.undoes { // first, because what ends this program must not leave a change that nobody knows of
+		if err = c.note(backup, now); err != nil {
+			dropCopy(backup)
+			return "", err
+		}
+	}
 	if err := c.put(); err != nil {
-		if backup != "" && c.file.same() { // else the copy is the last of what it was
-			_ = os.Remove(backup)
+		if c.file.same() { // else the copy is the last of what it was
+			dropCopy(backup)
+			if !c.undoes {
+				err = errors.Join(err, c.journal.takeBack(c.file.path))
+			}
 		}
 		return "", err
 	}
-	if err := c.note(backup, now); err != nil {
-		return backup, fmt.Errorf("%s is changed, but that cannot be noted, so uninstall cannot give back every byte: %w", c.Path, err)
+	if c.undoes {
+		if err := c.settle(); err != nil {
+			return backup, fmt.Errorf("%s is changed, but what was noted of it cannot be removed: %w", c.Path, err)
+		}
 	}
 	return backup, nil
+}
+
+// dropCopy removes the copy of a file that is what it was.
+func dropCopy(backup string) {
+	if backup != "" {
+		_ = os.Remove(backup)
+	}
 }
 
 // put puts the new text in the place of the old one, or removes the file.
@@ -213,16 +231,21 @@ func (c Change) put() error {
 	return nil
 }
 
-// note writes into the journal what was done. When tipstaff is taken out, it removes the
-// copies of what the file is again, and of what only installations have made.
+// note writes into the journal what is about to be done.
 func (c Change) note(backup string, now time.Time) error {
-	if !c.undoes {
-		s := step{Time: now.UTC(), Existed: c.file.info != nil, After: hashOf(c.after), Copy: backup}
-		if s.Existed {
-			s.Before = hashOf(c.file.text)
-		}
-		return c.journal.add(c.file.path, s)
+	if err := c.file.makeDir(); err != nil { // a file has its place in the journal by its directory
+		return err
 	}
+	s := step{Time: now.UTC(), Existed: c.file.info != nil, After: hashOf(c.after), Copy: backup}
+	if s.Existed {
+		s.Before = hashOf(c.file.text)
+	}
+	return c.journal.add(c.file.path, s)
+}
+
+// settle ends the history of a file from which tipstaff is taken out. It removes the
+// copies of what the file is again, and of what only installations have made.
+func (c Change) settle() error {
 	for _, s := range c.copies {
 		if _, ok := s.text(); ok {
 			_ = os.Remove(s.Copy)

@@ -194,3 +194,31 @@ func TestAClientThatWritesMeanwhileLosesNothing(t *testing.T) {
 		must(t, os.Remove(path))
 	}
 }
+
+// TestATextThatWouldEndTheProgramIsRefused: the parser calls itself for each level, and the
+// stack of a megabyte of brackets ended the program; 64 MiB of zeros took 8 GB.
+func TestATextThatWouldEndTheProgramIsRefused(t *testing.T) {
+	for says, text := range map[string]string{
+		"lists":          `{"x":` + strings.Repeat("[", 2_000_000),
+		"objects":        `{"x":` + strings.Repeat(`{"a":`, 2_000_000),
+		"behind comment": `{/* [ */ "x\\\"]": // ]]` + "\n" + strings.Repeat("[", 2_000_000),
+		"values":         `{"x":[` + strings.Repeat("0,", maxValues+1) + `0]}`,
+	} {
+		for _, c := range All() {
+			f, ok := c.format.(editor)
+			if !ok {
+				continue
+			}
+			if _, err := f.entry(text); err == nil || !strings.Contains(err.Error(), "it has more than") {
+				t.Errorf("%s, %s: %v", c.Name, says, err)
+			}
+			if f.blank(text) {
+				t.Errorf("%s, %s: blank", c.Name, says)
+			}
+		}
+	}
+	nested := `{"x":` + strings.Repeat("[", maxLevels-1) + strings.Repeat("]", maxLevels-1) + `, "y": "` + strings.Repeat("[{,", maxValues) + `"}`
+	if _, err := jsonc("x2").entry(nested); err != nil {
+		t.Error(err)
+	}
+}
