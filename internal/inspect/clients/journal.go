@@ -17,6 +17,7 @@ import (
 	"tipstaff/internal/atomicfile"
 	"tipstaff/internal/flock"
 	"tipstaff/internal/plainfile"
+	"tipstaff/internal/policy/facts"
 )
 
 // journal is a directory that says how tipstaff has changed the files of clients, in a
@@ -43,7 +44,6 @@ type history struct {
 
 const (
 	historyVersion = 1
-	maxHistory     = 4 << 20
 	// journalPatience is longer than any other tipstaff takes for a change.
 	journalPatience = 10 * time.Second
 )
@@ -69,7 +69,8 @@ func (j journal) read(path string) ([]step, error) {
 		return nil, nil
 	}
 	place, path := j.of(path)
-	text, err := plainfile.Read(place, maxHistory)
+	// Whoever could write it would say what the file becomes, or that it goes.
+	text, err := facts.ReadTrusted(place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -88,7 +89,7 @@ func (j journal) read(path string) ([]step, error) {
 	default:
 		return h.Steps, nil
 	}
-	return nil, refuse("Mend it or move it away; without it, uninstall takes out the entry alone.", "what tipstaff has noted of %s cannot be read in %s: %v", path, place, err)
+	return nil, refuse("Mend it or move it away (TIPSTAFF_STATE_DIR must be a directory of your own); without it, uninstall takes out the entry alone.", "what tipstaff has noted of %s cannot be read in %s: %v", path, place, err)
 }
 
 // lock keeps other tipstaffs from changing files of clients until release is called. It

@@ -3,6 +3,7 @@ package clients
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -297,5 +298,44 @@ func TestAChangeThatFailsIsNotNoted(t *testing.T) {
 	must(t, journal(s.Journal).takeBack(path))
 	if names := all(t, s.Journal); len(names) != 0 {
 		t.Errorf("%q", names)
+	}
+}
+
+// TestAJournalThatOthersCanWriteIsNotBelieved: another user wrote into a state directory that
+// all can write what a file had been, and uninstall made it that, or removed it.
+func TestAJournalThatOthersCanWriteIsNotBelieved(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes say nothing there")
+	}
+	const planted = `{"planted": true}`
+	c := find(t, "cursor")[0]
+	for says, open := range map[string]func(s System, place string) error{
+		"the directory": func(s System, _ string) error { return os.Chmod(s.Journal, 0o777) },
+		"the file":      func(_ System, place string) error { return os.Chmod(place, 0o666) },
+		"neither":       func(System, string) error { return nil },
+	} {
+		for was, planting := range map[string]step{planted: {Existed: true, Before: hashOf(planted)}, "": {}} {
+			s := home(t)
+			do(t, s, c, ours, time.Unix(1, 0))
+			path := s.Path(c, User)
+			mine := " " + read1(t, path)
+			put(t, path, mine)
+			planting.After, planting.Copy = hashOf(mine), filepath.Join(filepath.Dir(s.Journal), "planted")
+			put(t, planting.Copy, planted)
+			must(t, journal(s.Journal).add(path, planting))
+			place, _ := journal(s.Journal).of(path)
+			must(t, open(s, place))
+			_, errs := s.Uninstall([]Client{c}, Options{Scope: User})
+			if stopped := len(errs) == 1 && strings.Contains(errs[0].Error(), "can be written by others"); stopped != (says != "neither") {
+				t.Errorf("%s, %q: %v", says, was, errs)
+			}
+			if got := read1(t, path); got != mine {
+				t.Errorf("%s: %q", says, got)
+			}
+			_, errs = s.Install([]Client{c}, ours, Options{Scope: User})
+			if len(errs) > 0 {
+				t.Error(errs)
+			}
+		}
 	}
 }
