@@ -217,3 +217,21 @@ func TestAScriptIsExplainedCommandByCommand(t *testing.T) {
 		t.Errorf("a script with what is denied: %s", s.Effect)
 	}
 }
+
+// TestABuiltinThatRunsOtherCommandsIsNoPromise: the script was said to be allowed, with exit
+// code 0, and ended at a command that is not.
+func TestABuiltinThatRunsOtherCommandsIsNoPromise(t *testing.T) {
+	x := explainer(t, team, "")
+	for script, later := range map[string]bool{
+		`eval "$X"`: true, `builtin eval "$X"`: true, ". ./x": true, "command source x": true, `trap "$X" EXIT`: true,
+		"kill 1": true, "kill -9 $X": true, "unalias -a": true,
+		"kill -l 9": false, "trap - EXIT": false, "eval true": false, "cd /": false, "echo kill": false, `echo "$X"`: false,
+	} {
+		req := asked()
+		req.Script = script
+		s, effect := x.Script(req)
+		if effect != policy.Allow || s.Later != later || len(s.Commands) == 0 || later && s.Commands[0].Later == "" {
+			t.Errorf("%s: %v, %+v", script, effect, s)
+		}
+	}
+}

@@ -94,17 +94,44 @@ func later(c *policy.SurveyedCommand) bool {
 	case slices.ContainsFunc(c.Writes, func(w scan.Write) bool { return !w.Path.Known }):
 		return true
 	case c.Decision == nil:
-		return c.Unknown != ""
+		return c.Unknown != "" || ofBuiltin(c) != ""
 	case c.Decision.Effect != policy.Allow: // if it were certain to run, the script could not begin
 		return true
 	}
 	return c.Moved || c.Sets
 }
 
+// ofBuiltin says what of a builtin is known only when it runs: those named here run a text
+// or a file, or a program of their name.
+func ofBuiltin(c *policy.SurveyedCommand) string {
+	if c.Kind != scan.Builtin {
+		return ""
+	}
+	_, known := c.Literal()
+	switch c.Words[0].Text {
+	case "eval", "trap": // the commands of a text that is known are judged beside it
+		if !known {
+			return "which commands it runs"
+		}
+	case "source", ".":
+		return "which commands are in the file"
+	case "kill":
+		if len(c.Words) < 2 || c.Words[1].Text != "-l" && c.Words[1].Text != "-L" {
+			return "whether the process is the script's own; if not, the program kill is asked for"
+		}
+	case "unalias":
+		return "which program it is"
+	}
+	return ""
+}
+
 func (x *Explainer) command(c *policy.SurveyedCommand) Command {
 	out := Command{
 		Line: c.Line, Column: c.Column, Kind: c.Kind.String(), Command: written(c.Words), Certain: c.Certain,
 		Later: c.Unknown, Writes: writes(c.Writes),
+	}
+	if out.Later == "" {
+		out.Later = ofBuiltin(c)
 	}
 	out.Words, _ = c.Literal()
 	if c.Decision == nil {
