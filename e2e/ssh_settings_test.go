@@ -28,7 +28,7 @@ func TestSSHOfAnOrdinaryUserReadsRootsSettings(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no ssh here")
 	}
-	dir, err := os.MkdirTemp("/var/tmp", "ssh-settings-*")
+	dir, err := os.MkdirTemp("/var/tmp", "ssh-settings-*") //nolint:usetesting // /tmp is not the command's
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 // LoopbackUsers is the setting of the users that a [Dialer] lets listen.
 const LoopbackUsers = "TIPSTAFF_LOOPBACK_USERS"
 
-// ErrForeign: at this machine's end is somebody that must get nothing.
+// ErrForeign says that somebody is at this machine's end who must get nothing.
 var ErrForeign = errors.New("nothing is sent")
 
 // Dialer connects, and asks the kernel who is at the other end where that is this machine.

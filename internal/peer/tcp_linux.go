@@ -23,7 +23,7 @@ import (
 // it must where the table cannot be read.
 func TCP(c *net.TCPConn, h *Holders) error {
 	local, remote := addrPortOf(c.LocalAddr()), addrPortOf(c.RemoteAddr())
-	end, err := findSocket("tcp", remote, local)
+	end, err := findSocket(remote, local)
 	switch {
 	case errors.Is(err, errNoTable):
 		return nil
@@ -62,10 +62,10 @@ var (
 	errNoOwner = errors.New("the other end belongs to no process")
 )
 
-// findSocket looks for the socket with these addresses.
-func findSocket(network string, local, remote netip.AddrPort) (found socket, err error) {
+// findSocket looks for the TCP socket with these addresses.
+func findSocket(local, remote netip.AddrPort) (found socket, err error) {
 	err = errNoOwner
-	if read := eachSocket(network, func(at, to netip.AddrPort, _ string, s socket) {
+	if read := eachSocket("tcp", func(at, to netip.AddrPort, _ string, s socket) {
 		if at == local && to == remote && s.inode != "0" {
 			found, err = s, nil
 		}

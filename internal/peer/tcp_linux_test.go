@@ -35,13 +35,13 @@ func TestTheTableOfSocketsIsRead(t *testing.T) {
 	conn := must(net.Dial("tcp", l.Addr().String()))
 	ours := must(l.Accept())
 	defer ours.Close()
-	if s, err := findSocket("tcp", addrPortOf(ours.RemoteAddr()), addrPortOf(ours.LocalAddr())); err != nil || s.uid != os.Geteuid() {
+	if s, err := findSocket(addrPortOf(ours.RemoteAddr()), addrPortOf(ours.LocalAddr())); err != nil || s.uid != os.Geteuid() {
 		t.Errorf("%+v %v", s, err)
 	} else if !hasOpen(os.Getpid(), "socket:["+s.inode+"]") || heldByCommand(s.inode) != nil {
 		t.Errorf("%+v is held by this process, which is no command", s)
 	}
 	_ = conn.Close()
-	if s, err := findSocket("tcp", addrPortOf(ours.RemoteAddr()), addrPortOf(ours.LocalAddr())); err == nil {
+	if s, err := findSocket(addrPortOf(ours.RemoteAddr()), addrPortOf(ours.LocalAddr())); err == nil {
 		t.Errorf("an end that is closed: %+v", s)
 	}
 }
@@ -54,7 +54,7 @@ func TestWhoHasHeldAConnectionIsKnownAgain(t *testing.T) {
 	inode := func() string {
 		conn, ours := must(net.Dial("tcp", l.Addr().String())), must(l.Accept())
 		t.Cleanup(func() { _, _ = conn.Close(), ours.Close() })
-		return must(findSocket("tcp", addrPortOf(ours.RemoteAddr()), addrPortOf(ours.LocalAddr()))).inode
+		return must(findSocket(addrPortOf(ours.RemoteAddr()), addrPortOf(ours.LocalAddr()))).inode
 	}
 	one, other := inode(), inode()
 	p, ok := holderOf(one)

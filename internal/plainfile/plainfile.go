@@ -66,7 +66,7 @@ func open(path string, stat func(string) (fs.FileInfo, error), flags int) (*os.F
 type errDirectory struct{}
 
 func (errDirectory) Error() string   { return ErrIrregular.Error() + ": it is a directory" }
-func (errDirectory) Is(e error) bool { return e == ErrIrregular } //nolint:errorlint // it is asked about this very value
+func (errDirectory) Is(e error) bool { return e == ErrIrregular }
 func irregular(path string, info fs.FileInfo) error {
 	if info.IsDir() {
 		return &fs.PathError{Op: "open", Path: path, Err: errDirectory{}}

@@ -119,7 +119,8 @@ func (ev *Evaluator) TryConfinement(engine *proc.Engine, terms sandbox.Terms) (s
 // tryConfinement is [Evaluator.TryConfinement]; look is called if commands can run in the
 // sandbox.
 func (ev *Evaluator) tryConfinement(engine *proc.Engine, terms sandbox.Terms, look func(*sandbox.Sandbox)) (sandbox.Status, error) {
-	defer LeaveNothing(temporary(ev.settings))()
+	clean := LeaveNothing(temporary(ev.settings))
+	defer clean()
 	o, err := sandboxOptions(ev.settings, ev.Host)
 	if err != nil {
 		return sandbox.Status{}, err

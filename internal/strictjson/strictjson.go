@@ -112,8 +112,10 @@ func fieldsOf(t reflect.Type) (fields map[string]structField, other reflect.Type
 	default:
 		return nil, nil
 	}
-	if known, is := structs.Load(t); is {
-		return known.(map[string]structField), nil
+	if kept, is := structs.Load(t); is {
+		if fields, is = kept.(map[string]structField); is {
+			return fields, nil
+		}
 	}
 	fields = map[string]structField{}
 	for _, f := range reflect.VisibleFields(t) {

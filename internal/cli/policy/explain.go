@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -86,7 +87,8 @@ func newPolicyExplain() *cobra.Command {
 				Dir: o.dir, DirGiven: cmd.Flags().Changed("cwd"),
 			}
 			out, s := cmd.OutOrStdout(), tty.ScreenOf(cmd.OutOrStdout(), o.noColor)
-			effect, later := policy.Deny, false
+			var effect policy.Effect
+			later := false
 			if o.script == "" {
 				var d *explain.Decision
 				d, effect = ev.Explainer().Decide(req)
@@ -98,10 +100,7 @@ func newPolicyExplain() *cobra.Command {
 				later = d.Later
 				err = printExplained(out, s, o.asJSON, d, printScript)
 			}
-			if err == nil {
-				err = verdict(effect, later)
-			}
-			return err
+			return cmp.Or(err, verdict(effect, later))
 		},
 	}
 	o.config.Declare(cmd)

@@ -125,7 +125,8 @@ func startForReport(ctx context.Context, e clients.Entry) (tools []string, err e
 		if wrong = server.StartableAnywhere(settings); record.Error != "" {
 			wrong = errors.Join(wrong, errors.New(record.Error))
 		}
-		defer server.LeaveNothing(server.Makes(settings)...)()
+		clean := server.LeaveNothing(server.Makes(settings)...)
+		defer clean()
 	}
 	dir, err := os.MkdirTemp("", "tipstaff-doctor-*")
 	if err != nil {

@@ -74,7 +74,7 @@ func TestOneWhoStartsOthersIsNoticed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // it was read only
+	defer file.Close()
 	symbols, err := file.ImportedSymbols()
 	if err != nil || !slices.ContainsFunc(symbols, func(s elf.ImportedSymbol) bool { return slices.Contains(starters, s.Name) }) {
 		t.Errorf("diff3 imports nothing that starts programs: %v", err)

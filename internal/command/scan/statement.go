@@ -46,8 +46,7 @@ func (s *Script) Statement(line, column int) (st Statement, known, found bool) {
 	if above == nil {
 		return Statement{Line: line, Column: column, Text: s.Text, Input: Input{From: FromElsewhere}}, false, false
 	}
-	own := above[len(above)-1]
-	at := own.(*syntax.Stmt).Position //nolint:forcetypeassert // ancestors ends with it
+	at := above[len(above)-1].Pos() // of a statement
 	st = Statement{Line: int(at.Line()), Column: int(at.Col()), Text: s.lines(outermost(above))}
 	st.Input, known = s.input(above)
 	return st, known, true

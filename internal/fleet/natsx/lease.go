@@ -95,12 +95,18 @@ type LeaseChange struct {
 // It asks for no consumer, which could deliver to any subject of the engine's account.
 func (c *Conn) WatchLeases(ctx context.Context, self Address, take func(LeaseChange)) error {
 	news := make(chan *nats.Msg, pendingMessages)
+	var subs []*nats.Subscription
+	defer func() {
+		for _, sub := range subs {
+			_ = sub.Unsubscribe()
+		}
+	}()
 	for _, subject := range []string{Runner.letter() + ".>", leaseKey(Gateway, self)} {
 		sub, err := c.nc.ChanSubscribe(leaseNews+subject, news)
 		if err != nil {
 			return streamError("cannot watch the leases", plain(err))
 		}
-		defer func() { _ = sub.Unsubscribe() }()
+		subs = append(subs, sub)
 	}
 	if err := c.Flush(ctx); err != nil {
 		return streamError("cannot watch the leases", err)

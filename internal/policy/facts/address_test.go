@@ -21,7 +21,7 @@ func TestAddressesOfPushesAreThoseOfGit(t *testing.T) {
 	urls := []string{"gh:me/x", "gh:you/x", "https://host/x", "../there"}
 	bases := []string{"https://github.com/", "ssh://git@gh/", "gh:"}
 	prefixes := []string{"gh:", "gh:me/", "https://", "https://host/"}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test
+	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(list []string) string { return list[random.IntN(len(list))] }
 	plain := tree.Read("work/.git/config")
 	for range 120 {

@@ -37,8 +37,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 		MaxSessions:            r.positive("TERMINAL_MAX_SESSIONS", 50, maxSessions),
 		MaxJobs:                r.upTo("TERMINAL_MAX_JOBS", 64, maxJobs),
 		SessionIdle:            r.millis("TIPSTAFF_SESSION_IDLE", 30*time.Minute),
-
-		MaxConcurrent: r.positive("TIPSTAFF_MAX_CONCURRENT", 0, maxConcurrent),
+		MaxConcurrent:          r.positive("TIPSTAFF_MAX_CONCURRENT", 0, maxConcurrent),
 
 		Sandbox:        r.text("TIPSTAFF_SANDBOX", "best-effort"),
 		SandboxTier:    r.vars["TIPSTAFF_SANDBOX_TIER"],
