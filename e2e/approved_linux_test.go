@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,9 +69,7 @@ func shellScript(text string, more ...kit.Args) try {
 	return func(w *work) kit.Reply {
 		a := kit.Args{"script": text}
 		for _, m := range more {
-			for k, v := range m {
-				a[k] = v
-			}
+			maps.Copy(a, m)
 		}
 		return w.Call("execute_shell", a)
 	}

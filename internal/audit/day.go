@@ -350,12 +350,13 @@ func (d *day) save(segment string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s\n%d %d\n", d.trail, info.Size(), info.ModTime().UnixNano())
+	var text strings.Builder
+	text.WriteString(fmt.Sprintf("%s\n%d %d\n", d.trail, info.Size(), info.ModTime().UnixNano()))
 	for _, root := range d.before {
-		text += root.String() + "\n"
+		text.WriteString(root.String() + "\n")
 	}
-	if _, err = d.lock.WriteAt([]byte(text), 0); err == nil {
-		err = d.lock.Truncate(int64(len(text)))
+	if _, err = d.lock.WriteAt([]byte(text.String()), 0); err == nil {
+		err = d.lock.Truncate(int64(len(text.String())))
 	}
 	return err
 }

@@ -103,8 +103,8 @@ func digestOf(h hash.Hash, v reflect.Value) {
 			digestOf(h, v.Index(i))
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			digestOf(h, v.Field(i))
+		for _, field := range v.Fields() {
+			digestOf(h, field)
 		}
 	default:
 		panic(fmt.Sprintf("an approval cannot hold a %s", v.Kind()))

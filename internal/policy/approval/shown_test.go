@@ -76,8 +76,8 @@ func leaves(typ reflect.Type, above []string) (all [][]string) {
 			return leaves(typ.Elem(), above)
 		}
 	case reflect.Struct:
-		for i := range typ.NumField() {
-			all = append(all, leaves(typ.Field(i).Type, append(slices.Clone(above), typ.Field(i).Name))...)
+		for field := range typ.Fields() {
+			all = append(all, leaves(field.Type, append(slices.Clone(above), field.Name))...)
 		}
 		return all
 	}
