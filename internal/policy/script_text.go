@@ -151,11 +151,14 @@ func (p *Policy) judgeStep(out *ScriptDecision, s *scan.Step, req tipstaff.Reque
 	}
 	for _, dir := range s.Dirs {
 		for _, word := range s.Words[1:] {
-			for _, named := range pathsIn(word) {
-				out.addOutside(NamedPath{Path: joinPath(dir, named)})
+			if manyParts(word) {
+				f := Finding{Rule: "shell/whole", Effect: Ask, Code: tipstaff.ApprovalRequired, Msg: "a word has too many parts that may be paths"}
+				out.Narrow(f.within(&scan.Command{Line: s.Line, Column: s.Column}, s.Words[:1]))
+				continue
 			}
-			for _, named := range behindLetters(word) {
-				out.addOutside(NamedPath{Path: joinPath(dir, named), Guess: true})
+			for _, named := range pathsIn(word) {
+				named.Path = joinPath(dir, named.Path)
+				out.addOutside(named)
 			}
 		}
 		one := WithinScript(&req, s.Words)
@@ -237,24 +240,61 @@ func (w *ScriptDecision) addOutside(named NamedPath) {
 // beforePath are the characters that can stand before a path in one word, or behind it.
 const beforePath = "=:,;@|([{<>"
 
+// maxParts bounds how many parts of one word are looked at: each is looked for on the
+// machine, so the time grows with their number and with the length of the word.
+const maxParts = 500
+
 // pathsIn returns what may be paths in an argument: the word, each part of it between
 // two of beforePath, and all that follows one of them. Whether they exist and where
-// they lead, the machine says: any word can name a link. Behind the scheme of an
-// address no path is looked for.
-func pathsIn(word string) []string {
-	found := []string{word}
+// they lead, the machine says: any word can name a link. The parts of an address are
+// guesses, which count if there is such a file: a directory can be called "a:".
+func pathsIn(word string) (found []NamedPath) {
+	found = append(found, NamedPath{Path: word})
 	scheme, _, url := strings.Cut(word, "://")
-	if url && !strings.EqualFold(scheme[strings.LastIndexAny(scheme, beforePath)+1:], "file") {
-		return found
+	address := url && !strings.EqualFold(scheme[strings.LastIndexAny(scheme, beforePath)+1:], "file")
+	letters := func(text string) {
+		for _, named := range behindLetters(text) {
+			found = append(found, NamedPath{Path: named, Guess: true})
+		}
 	}
+	part := func(text string) {
+		if address && strings.HasPrefix(text, "//") {
+			return // the host
+		}
+		found = append(found, NamedPath{Path: text, Guess: address})
+		letters(text)
+	}
+	letters(word)
 	for rest := word; ; {
 		i := strings.IndexAny(rest, beforePath)
 		if i < 0 {
-			return append(found, rest)
+			part(rest)
+			return found
 		}
-		found = append(found, rest[:i], rest[i+1:])
+		part(rest[:i])
+		part(rest[i+1:])
 		rest = rest[i+1:]
 	}
+}
+
+// manyParts reports whether a word has more parts than are looked at, or more letters
+// behind one another than any option has.
+func manyParts(word string) bool {
+	parts, run := 0, 0
+	for i := range len(word) {
+		switch {
+		case strings.IndexByte(beforePath, word[i]) >= 0:
+			parts, run = parts+1, 0
+		case isName(word[i]):
+			run++
+		default:
+			run = 0
+		}
+		if parts > maxParts || run > maxParts && strings.Contains(word, "-") {
+			return true
+		}
+	}
+	return false
 }
 
 // behindLetters returns what may be the value of an option right behind letters, as

@@ -80,6 +80,7 @@ func TestPathsAreFoundWhereTheyStandInAWord(t *testing.T) {
 		"/etc/x": "/etc/x", "--file=/etc/x": "/etc/x", "-I/etc/x": "/etc/x", "@/etc/x": "/etc/x", "a:/etc/x": "/etc/x", "file:///etc/x": "///etc/x", "if=/etc/x": "/etc/x",
 		"..": "/work/..", "a/../../x": "/work/a/../../x", "--dir=../x": "/work/../x",
 		"link": "/work/link", "--file=link": "/work/link", "-rlink": "/work/link", "-xzflink/x": "/work/link/x", "a:link:b": "/work/link", "@link": "/work/link", "x=a,link": "/work/link",
+		"--file=a://link": "/work/a://link", "-Wl,-o/etc/x": "/etc/x", "-Wl,-olink": "/work/link", "-o/etc/x,y": "/etc/x,y",
 		"a/b": "", "src/a.go:12": "", "https://example.org/x": "", "s/a/b/": "", "HEAD~2": "", "-x": "", "origin/main": "", "./a": "", "a..b": "",
 	} {
 		found := false
@@ -125,6 +126,16 @@ func TestWhatTheFileBoundsIsAsked(t *testing.T) {
 	for text, want := range map[string]policy.Effect{"git status": policy.Allow, "wc x": policy.Ask} {
 		if got := whole(s, allowing("git", "wc"), text); got.Effect() != want {
 			t.Errorf("%q: %v by %q (%s), want %v", text, got.Effect(), got.Deciding().Rule, got.Deciding().Msg, want)
+		}
+	}
+}
+
+// TestAWordOfManyPartsIsAsked: each part is looked for on the machine, and a client
+// waits 30 seconds only.
+func TestAWordOfManyPartsIsAsked(t *testing.T) {
+	for _, word := range []string{strings.Repeat("a,", 40000), strings.Repeat("=", 40000), "-" + strings.Repeat("a", 80000)} {
+		if got := whole(writing(), allowing("git"), "git '"+word+"'"); got.Effect() != policy.Ask || len(got.Outside) > 0 {
+			t.Errorf("%.10s…: %s, with %d paths", word, got.Effect(), len(got.Outside))
 		}
 	}
 }
