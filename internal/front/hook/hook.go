@@ -118,8 +118,20 @@ func Denied(why error) Answer {
 }
 
 // Decide answers whether a line may run. What has no person to be left to is
-// denied.
+// denied, and so is what cannot be judged before ctx ends: a client that waits no
+// longer may run the line.
 func (h *Hook) Decide(ctx context.Context, a Asked) Answer {
+	answer := make(chan Answer, 1)
+	go func() { answer <- h.decide(ctx, a) }()
+	select {
+	case got := <-answer:
+		return got
+	case <-ctx.Done():
+		return Denied(fmt.Errorf("the line takes too long to judge"))
+	}
+}
+
+func (h *Hook) decide(ctx context.Context, a Asked) Answer {
 	if err := h.sound(a); err != nil {
 		return Denied(err)
 	}

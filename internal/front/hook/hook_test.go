@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tipstaff"
 	"tipstaff/internal/audit"
@@ -268,7 +269,7 @@ func TestAnEnvironmentThatLeadsToCodeIsAsked(t *testing.T) {
 	for _, variable := range []string{
 		"LD_PRELOAD=/p/x.so", "LD_LIBRARY_PATH=.", "DYLD_INSERT_LIBRARIES=x", "BASH_ENV=x", "ENV=x", "GIT_EXTERNAL_DIFF=x", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=alias.x",
 		"GIT_CONFIG_GLOBAL=x", "GIT_SSH_COMMAND=x", "PAGER=evil", "CDPATH=/", "BASH_FUNC_ls%%=() { evil; }", "SHELLOPTS=xtrace", "PS4=$(evil)", "PYTHONPATH=.", "NODE_OPTIONS=-r x", "PERL5OPT=-Mx",
-		"SHELL=/p/sh", "SHELL=/usr/bin/fish", "ZDOTDIR=.", "HOME=/p", "CLAUDE_CODE_SHELL_PREFIX=evil", "CLAUDE_ENV_FILE=x", "MAKEFLAGS=x", "EDITOR=x", "XDG_CONFIG_HOME=/p",
+		"SHELL=/p/sh", "SHELL=/usr/bin/fish", "ZDOTDIR=.", "HOME=/p", "CLAUDE_CODE_SHELL_PREFIX=evil", "CLAUDE_ENV_FILE=x", "MAKEFLAGS=x", "EDITOR=x", "XDG_CONFIG_HOME=/p", "ARGV0=git-push",
 	} {
 		name, _, _ := strings.Cut(variable, "=")
 		h := &Hook{Environ: []string{"LANG=C", variable}, Accepted: []string{"PAGER=less", "SHELL=/bin/bash"}}
@@ -318,5 +319,30 @@ func TestThePersonAtTheClientSeesTheRowsOfEveryFront(t *testing.T) {
 	}
 	if strings.Contains(got, "Time limit") || strings.Contains(got, "Counts for") || len(got) > 2*mostShown {
 		t.Errorf("it says what the client's shell does not hold to, or too much: %d bytes\n%s", len(got), got)
+	}
+}
+
+// slowMonitor judges no line before stop is closed.
+type slowMonitor struct {
+	fakeMonitor
+
+	stop chan struct{}
+}
+
+func (m *slowMonitor) Judge(context.Context, tipstaff.Request, func(*policy.ScriptDecision)) (policy.ScriptDecision, error) {
+	<-m.stop
+	return policy.ScriptDecision{}, nil
+}
+
+// TestALineThatTakesTooLongToJudgeIsDenied: a client that waits no longer for its hook
+// may run the line.
+func TestALineThatTakesTooLongToJudgeIsDenied(t *testing.T) {
+	m := &slowMonitor{stop: make(chan struct{})}
+	defer close(m.stop)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	h := &Hook{Monitor: m, Client: "claude-code"}
+	if got := h.Decide(ctx, question(t, base)); got.Decision != "deny" {
+		t.Errorf("%+v", got)
 	}
 }
