@@ -188,7 +188,7 @@ func (t *token) isIn(a *argument, f Facts) bool {
 	}
 	for _, alt := range t.alts {
 		text := a.text
-		if strings.HasPrefix(text, "./") && !strings.HasPrefix(alt.text, "./") {
+		if strings.Contains(text, "/") && !strings.Contains(text, "://") && !strings.Contains(alt.text, "/") {
 			text = path.Clean(text)
 		}
 		if alt.kind == literal && alt.text == text || alt.kind == glob && (MatchGlob(alt.text, text) || MatchGlob(alt.text, a.text)) || alt.isA(a.text, f) || alt.file && alt.namesFile(a.text) {

@@ -11,7 +11,7 @@ import (
 // A word of ask and deny that looks like the name of a file means that file,
 // however a command writes it: .env is ./.env and a/.env, /etc/ is /etc and all
 // that is below it, secrets/* is ./secrets/x. It is looked for in the operands
-// and in what is glued to an option (--file=.env, -v /etc:/x).
+// and in what is glued to an option (--file=.env, -v /etc:/x, -d@.env).
 
 var fileNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\.[A-Za-z*]|\.[A-Za-z*][A-Za-z0-9*]*$`)
@@ -28,7 +28,7 @@ func (a *alternative) namesFile(text string) bool {
 	if strings.Contains(text, "://") {
 		return false
 	}
-	parts := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune("=:,", c) })
+	parts := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune("=:,;@<>", c) })
 	return slices.ContainsFunc(append(parts, text), a.isFile)
 }
 
