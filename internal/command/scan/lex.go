@@ -163,7 +163,7 @@ func (l *lexer) redirect(number string) *Fault {
 		r.word = end
 		l.waits = append(l.waits, waiting{end, c, len(c.redirects)})
 	case ">&":
-		if l.at == len(l.text) || strings.IndexByte("012-", l.text[l.at]) < 0 || !delimited(l.text[l.at+1:]) {
+		if l.at == len(l.text) || strings.IndexByte("012-", l.text[l.at]) < 0 || !delimited(l.text[l.at+1:]) || strings.IndexByte("<>", (l.text[l.at+1:] + " ")[0]) >= 0 {
 			l.at = start
 			return l.unknown("this redirection")
 		}
@@ -225,11 +225,11 @@ const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_
 // pieces reads a word: plain bytes and quoted texts, up to a blank or an operator.
 func (l *lexer) pieces() (word string, quoted bool, _ *Fault) {
 	var out strings.Builder
-	for start := l.at; l.at < len(l.text) && !delimited(l.text[l.at:]); {
+	for l.at < len(l.text) && !delimited(l.text[l.at:]) {
 		c := l.text[l.at]
 		switch {
 		case strings.IndexByte(letters+"./:=,@%+-", c) >= 0:
-			if c == '=' && (l.at == start || strings.IndexByte("=:", l.text[l.at-1]) >= 0) {
+			if before := out.String(); c == '=' && (before == "" || strings.IndexByte("=:", before[len(before)-1]) >= 0) {
 				return "", false, l.unknown("= at the start of a word or behind = and :, where zsh may put a path,")
 			}
 			out.WriteByte(c)

@@ -75,7 +75,7 @@ func TestWhatTheTextDoesNotTellIsNotPlain(t *testing.T) {
 		// What Bash reads otherwise than the parser:
 		"ls # note \\\nrm x", "# note \\\nrm x", "ls \"$\\\n(rm)\"", "cat <<'E'# ; rm\nx\nE", "cat <<'E'#; rm\nx\nE", "cat <<\"E\"#\nx\nE", "cat <<E\n$\\\n(rm)\nE", "ls # note",
 		// What zsh reads otherwise than Bash:
-		"{ echo } always { { rm } ; }", "echo x >! a", "echo x >!a", "echo x >>! a", "ls =rm", "ls x==rm", "repeat 2 rm", "noglob rm", "- rm", "foreach x", "ls 'a''b'", "< a", "> a", "cd +1", "cd -1",
+		"{ echo } always { { rm } ; }", "echo x >! a", "echo x >!a", "echo x >>! a", "ls =rm", "ls x==rm", "ls ''=rm", "ls \"\"=rm", "ls x':'=rm", "ls 2>&1>a", "ls 2>&1<a", "repeat 2 rm", "noglob rm", "- rm", "foreach x", "ls 'a''b'", "< a", "> a", "cd +1", "cd -1",
 		"test 'a[$(rm)]' -eq 1", "test PATH=d -eq 1", "test -t 'a[$(rm)]'", "printf %d 'a[$(rm)]'", "printf %d PATH=d", "printf '%*s' 'a[$(rm)]' x", "print x", "ls <1-5>x", "ls a<->", "ls >a>b", "ls >&!a", "ls &! rm", "ls &| rm",
 		"cd a/../b", "ls > a/../b", "ls >&3", "ls >&2a", "ls 12>a", "ls >''", "ls;; rm", "ls ; ; rm", "&& ls", "ls &&", "ls\x01", "ls 'a\x01'", "ls \"!!\"", "cat <<'E'\nx", "cat <<'E F'\nE F",
 		"=ls", "%1", "fg", "'' x", "a=b=c", "exit $x", "cd a; cd b; cd c; cd d; ls", "ls\r\n",
