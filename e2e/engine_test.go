@@ -303,15 +303,3 @@ func (m *machines) faults(t *testing.T, w1 *webServer, a, b *kit.Server) {
 		})
 	})
 }
-
-// commandOf returns the id of a command that runs on.
-func commandOf(t *testing.T, r kit.Reply) string {
-	t.Helper()
-	for line := range strings.Lines(r.Text) {
-		if id, is := strings.CutPrefix(strings.TrimSpace(line), "command_id: "); is {
-			return strings.Trim(id, `"`)
-		}
-	}
-	t.Fatalf("there is no command_id in\n%s", r.Text)
-	return ""
-}

@@ -132,13 +132,25 @@ func (r *variableRules) passesServer(name, value string) bool {
 }
 
 // LeadsToCode says why a variable of a shell's own environment can make its programs
-// start or load other code; "" if no row of the table says so. Only the name counts.
-func LeadsToCode(name string) (why string) {
-	rule, known := environmentRules().named(name, ofCaller)
-	if !known || rule.keep || rule.ambient {
-		return ""
+// start or load other code; "" if neither a row of the table nor the words of the name
+// say so. Only the name counts. With place, it does so where its value leads to what a
+// command can change.
+func LeadsToCode(name string) (why string, place bool) {
+	if rule, known := environmentRules().named(name, ofCaller); known {
+		if rule.keep || rule.ambient {
+			return "", false
+		}
+		return rule.why, false
 	}
-	return rule.why
+	switch class, _ := environmentTables().classOf(name); class {
+	case programClass:
+		return "its name says that it names a program", false
+	case optionsClass:
+		return "its name says that it holds options of a program", false
+	case placeClass:
+		return "its name says that programs load what is there, where the project can be changed", true
+	}
+	return "", false
 }
 
 // named finds the row of a name; an exact row takes precedence over a prefix,

@@ -25,6 +25,8 @@ type ScriptDecision struct {
 	Outside []NamedPath
 	// Programs maps the names of its programs to their files.
 	Programs map[string]string
+	// Assigns are the variables that its words set for a program, "NAME=value".
+	Assigns []string
 	// Plants reports whether a part of the script runs or writes before another runs, so
 	// that a program can be in another place when the shell looks for it.
 	Plants bool
@@ -36,7 +38,9 @@ type NamedPath struct {
 	Path  string
 	Write bool // it is opened for writing
 	Enter bool // the shell goes there, and reads later names from there
-	Guess bool // it may be a part of an option's letters, and counts if such a file can be
+	// Program is the name of the program that gets it as an argument; "": the shell.
+	Program string
+	Guess   bool // it may be a part of an option's letters, and counts if such a file can be
 }
 
 // Effect returns the strictest effect of the findings; Allow without one.
@@ -149,17 +153,19 @@ func (p *Policy) judgeStep(out *ScriptDecision, s *scan.Step, req tipstaff.Reque
 		}
 		return
 	}
+	layers, whole := LayersOf(s.Words)
+	if !whole || slices.ContainsFunc(layers, func(l Layer) bool { return l.Open }) {
+		f := Finding{Rule: "shell/whole", Effect: Ask, Code: tipstaff.ApprovalRequired, Msg: "what it would start comes from its input, or is a line for a shell", Hint: "Write the command that is meant."}
+		out.Narrow(f.within(&scan.Command{Line: s.Line, Column: s.Column}, s.Words))
+	}
 	for _, dir := range s.Dirs {
-		for _, word := range s.Words[1:] {
-			if manyParts(word) {
+		for _, l := range layers {
+			if slices.ContainsFunc(l.Argv[1:], manyParts) {
 				f := Finding{Rule: "shell/whole", Effect: Ask, Code: tipstaff.ApprovalRequired, Msg: "a word has too many parts that may be paths"}
 				out.Narrow(f.within(&scan.Command{Line: s.Line, Column: s.Column}, s.Words[:1]))
 				continue
 			}
-			for _, named := range pathsIn(word) {
-				named.Path = joinPath(dir, named.Path)
-				out.addOutside(named)
-			}
+			out.addWords(dir, l.Argv)
 		}
 		one := WithinScript(&req, s.Words)
 		one.Dir, one.DirGiven, one.Timeout = dir, true, req.Timeout
@@ -229,6 +235,24 @@ func (p *Policy) refuseKnown(out *ScriptDecision, known *scan.Analysis, req tips
 		}
 		d.release()
 	}
+}
+
+// addWords takes over what the words of one command line name.
+func (w *ScriptDecision) addWords(dir string, words []string) {
+	for _, word := range words[1:] {
+		if name, value, is := strings.Cut(word, "="); is && isVariable(name) {
+			w.Assigns = append(w.Assigns, name+"="+value)
+		}
+		for _, named := range pathsIn(word) {
+			named.Path, named.Program = joinPath(dir, named.Path), path.Base(words[0])
+			w.addOutside(named)
+		}
+	}
+}
+
+// isVariable reports whether a text can be the name of a variable.
+func isVariable(name string) bool {
+	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == "" && (name[0] < '0' || name[0] > '9')
 }
 
 func (w *ScriptDecision) addOutside(named NamedPath) {

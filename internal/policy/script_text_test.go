@@ -59,8 +59,8 @@ func TestALineOfAnotherShellIsDecidedAsAWhole(t *testing.T) {
 func TestPathsOfALineAreToldToWhoKnowsTheProject(t *testing.T) {
 	got := whole(writing(), allowing("git"), "git --file=/etc/x ../y a/../../z plain < in > out 2> /dev/null; cd /tmp")
 	for _, want := range []policy.NamedPath{
-		{Path: "/work/in"}, {Path: "/work/out", Write: true}, {Path: "/etc/x"}, {Path: "/work/../y"},
-		{Path: "/work/a/../../z"}, {Path: "/work/plain"}, {Path: "/tmp", Enter: true},
+		{Path: "/work/in"}, {Path: "/work/out", Write: true}, {Path: "/etc/x", Program: "git"}, {Path: "/work/../y", Program: "git"},
+		{Path: "/work/a/../../z", Program: "git"}, {Path: "/work/plain", Program: "git"}, {Path: "/tmp", Enter: true},
 	} {
 		if !slices.Contains(got.Outside, want) {
 			t.Errorf("%+v is not in %+v", want, got.Outside)
@@ -137,5 +137,25 @@ func TestAWordOfManyPartsIsAsked(t *testing.T) {
 		if got := whole(writing(), allowing("git"), "git '"+word+"'"); got.Effect() != policy.Ask || len(got.Outside) > 0 {
 			t.Errorf("%.10s…: %s, with %d paths", word, got.Effect(), len(got.Outside))
 		}
+	}
+}
+
+// TestALineThatDoesNotTellWhatItStartsIsAsked: words that come from input, or a text that
+// a program takes apart, are known only when they run.
+func TestALineThatDoesNotTellWhatItStartsIsAsked(t *testing.T) {
+	w := allowing("xargs", "cat", "env", "sh", "git")
+	for text, want := range map[string]policy.Effect{
+		"git status | xargs cat": policy.Ask,
+		"xargs -a list cat":      policy.Ask,
+		"cat a":                  policy.Allow,
+		"env FOO=1 cat a":        policy.Allow,
+	} {
+		if got := whole(writing(), w, text); got.Effect() != want {
+			t.Errorf("%q: %v by %s, want %v", text, got.Effect(), got.Deciding().Rule, want)
+		}
+	}
+	got := whole(writing(), w, "env LD_PRELOAD=./x.so GIT_PAGER=y cat a")
+	if !slices.Contains(got.Assigns, "LD_PRELOAD=./x.so") || !slices.Contains(got.Assigns, "GIT_PAGER=y") {
+		t.Errorf("the variables of the line are not told: %q", got.Assigns)
 	}
 }

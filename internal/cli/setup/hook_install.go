@@ -105,7 +105,8 @@ func (o hookFlags) hookEntry(s clients.System, client string) (e clients.Entry, 
 func accepted() (vars []clients.Variable) {
 	for _, kv := range os.Environ() {
 		name, value, _ := strings.Cut(kv, "=")
-		if _, secret := redact.SecretName(name); secret || name == "PATH" || policy.LeadsToCode(name) == "" {
+		why, place := policy.LeadsToCode(name)
+		if _, secret := redact.SecretName(name); secret || why == "" || place {
 			continue
 		}
 		vars = append(vars, clients.Variable{Name: name, Value: value})

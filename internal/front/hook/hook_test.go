@@ -167,6 +167,9 @@ func TestPathsOutsideOfTheProjectAreAsked(t *testing.T) {
 		{policy.NamedPath{Path: "a", Write: true}, ""},
 		{policy.NamedPath{Path: "sub/new/deep", Write: true}, ""},
 		{policy.NamedPath{Path: ".git/config"}, ""},
+		{policy.NamedPath{Path: ".git/config", Program: "git"}, ""},
+		{policy.NamedPath{Path: ".git/hooks/pre-commit", Program: "tee"}, "hook/steers"},
+		{policy.NamedPath{Path: "sub/a", Program: "tee"}, ""},
 		{policy.NamedPath{Path: ".git/config", Write: true}, "hook/steers"},
 		{policy.NamedPath{Path: ".envrc", Write: true}, "hook/steers"},
 		{policy.NamedPath{Path: "link/passwd"}, "hook/outside"},
@@ -266,24 +269,32 @@ func TestAProgramThatTheLineCanReplaceIsAsked(t *testing.T) {
 // TestAnEnvironmentThatLeadsToCodeIsAsked: a project's settings can set variables of the
 // client, which its shell and all programs obey. What the person had is accepted.
 func TestAnEnvironmentThatLeadsToCodeIsAsked(t *testing.T) {
+	project, _ := aProject(t)
 	for _, variable := range []string{
 		"LD_PRELOAD=/p/x.so", "LD_LIBRARY_PATH=.", "DYLD_INSERT_LIBRARIES=x", "BASH_ENV=x", "ENV=x", "GIT_EXTERNAL_DIFF=x", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=alias.x",
 		"GIT_CONFIG_GLOBAL=x", "GIT_SSH_COMMAND=x", "PAGER=evil", "CDPATH=/", "BASH_FUNC_ls%%=() { evil; }", "SHELLOPTS=xtrace", "PS4=$(evil)", "PYTHONPATH=.", "NODE_OPTIONS=-r x", "PERL5OPT=-Mx",
-		"SHELL=/p/sh", "SHELL=/usr/bin/fish", "ZDOTDIR=.", "HOME=/p", "CLAUDE_CODE_SHELL_PREFIX=evil", "CLAUDE_ENV_FILE=x", "MAKEFLAGS=x", "EDITOR=x", "XDG_CONFIG_HOME=/p", "ARGV0=git-push",
+		"SHELL=/p/sh", "SHELL=/usr/bin/fish", "ZDOTDIR=.", "HOME=/p", "CLAUDE_CODE_SHELL_PREFIX=evil", "CLAUDE_ENV_FILE=x", "MAKEFLAGS=x", "EDITOR=x", "XDG_CONFIG_HOME=/p", "JAVA_HOME=/p/sub", "PYENV_ROOT=/p", "FOO_PAGER=x", "MAVEN_DEBUG_OPTS=-javaagent:x", "PATH=/p/bin:/usr/bin", "PATH=.:/usr/bin", "SSH_SK_PROVIDER=/p/x.so", "ARGV0=git-push",
 	} {
 		name, _, _ := strings.Cut(variable, "=")
+		variable = strings.ReplaceAll(variable, "=/p", "="+project)
 		h := &Hook{Environ: []string{"LANG=C", variable}, Accepted: []string{"PAGER=less", "SHELL=/bin/bash"}}
 		w := policy.ScriptDecision{}
-		h.narrow(&w, Asked{Dir: "/usr", Mode: "default"})
+		h.narrow(&w, Asked{Dir: project, Mode: "default"})
 		if f := w.Deciding(); len(w.Findings) == 0 || f.Rule != "hook/environment" || !strings.Contains(f.Msg, strings.TrimSuffix(name, "%%")) {
 			t.Errorf("%s: %+v", variable, w.Findings)
 		}
 	}
-	h := &Hook{Environ: []string{"LANG=C", "PAGER=less", "SHELL=/bin/zsh", "PATH=/usr/bin", "TERM=xterm", "PWD=/", "SHLVL=2", "TMUX=/tmp/x,1,0", "SSH_AUTH_SOCK=/run/x", "CLAUDECODE=1", "API_TOKEN=x", "VSCODE_IPC_HOOK_CLI=/run/y", "EDITOR=vim"},
+	h := &Hook{Environ: []string{"LANG=C", "PAGER=less", "SHELL=/bin/zsh", "PATH=/usr/bin", "TERM=xterm", "PWD=/", "SHLVL=2", "TMUX=/tmp/x,1,0", "SSH_AUTH_SOCK=/run/x", "CLAUDECODE=1", "CLAUDE_PROJECT_DIR=" + project, "CLAUDE_CODE_ENTRYPOINT=cli", "JAVA_HOME=/usr/lib/jvm/x", "XDG_SESSION_TYPE=x11", "LS_COLORS=x", "API_TOKEN=x", "VSCODE_IPC_HOOK_CLI=/run/y", "EDITOR=vim"},
 		Accepted: []string{"PAGER=less", "SHELL=/bin/zsh", "EDITOR=vim"}}
 	w := policy.ScriptDecision{}
-	if h.narrow(&w, Asked{Dir: "/usr", Mode: "default"}); len(w.Findings) != 0 {
+	if h.narrow(&w, Asked{Dir: project, Mode: "default"}); len(w.Findings) != 0 {
 		t.Errorf("an everyday environment: %+v", w.Findings)
+	}
+	for _, variable := range []string{"LD_PRELOAD=./x.so", "GIT_EXTERNAL_DIFF=x", "JAVA_HOME=" + project} {
+		w := policy.ScriptDecision{Assigns: []string{"FOO=1", variable}}
+		if h.narrow(&w, Asked{Dir: project, Mode: "default"}); w.Deciding().Rule != "hook/environment" {
+			t.Errorf("a line that sets %s: %+v", variable, w.Findings)
+		}
 	}
 }
 

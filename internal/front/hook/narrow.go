@@ -20,8 +20,8 @@ import (
 
 // narrow adds what the machine and the client have to say to a decision.
 func (h *Hook) narrow(w *policy.ScriptDecision, a Asked) {
-	h.environment(w)
 	project, why := h.projectOf(a)
+	h.environment(w, project)
 	if why != "" {
 		w.Narrow(ask("hook/project", why))
 	} else {
@@ -66,7 +66,7 @@ func (h *Hook) outside(w *policy.ScriptDecision, project string) {
 			w.Narrow(ask("hook/outside", cmdline.Escape(named.Path)+" leads out of the project, and the client's shell has no sandbox"))
 		case named.Enter && real != filepath.Clean(named.Path):
 			w.Narrow(ask("hook/link", cmdline.Escape(named.Path)+" is a link, and shells differ in what .. means behind one"))
-		case named.Write && hidden(strings.TrimPrefix(real, project)):
+		case named.Write && hidden(strings.TrimPrefix(real, project)), named.Program != "" && named.Program != "git" && ofGit(strings.TrimPrefix(real, project)):
 			w.Narrow(ask("hook/steers", cmdline.Escape(named.Path)+" may steer other programs"))
 		default:
 			continue
@@ -106,6 +106,12 @@ func plausible(path string) bool {
 	return err == nil && parent != string(filepath.Separator)
 }
 
+// ofGit reports whether a path is in git's own directory, in which a program can write a
+// hook by any of its options.
+func ofGit(path string) bool {
+	return slices.Contains(strings.Split(path, string(filepath.Separator)), ".git")
+}
+
 func hidden(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, string(filepath.Separator)), func(name string) bool {
 		return strings.HasPrefix(name, ".") && name != "." && name != ".."
@@ -141,21 +147,48 @@ func canonical(path string) string {
 // environment leaves a line to a person where the client's environment can make
 // programs run other code than their own. What the person had when the hooks were
 // installed is accepted, by its value.
-func (h *Hook) environment(w *policy.ScriptDecision) {
+func (h *Hook) environment(w *policy.ScriptDecision, project string) {
 	for _, variable := range h.Environ {
 		name, value, _ := strings.Cut(variable, "=")
-		why := policy.LeadsToCode(name)
+		why := whyCode(name, value, project)
 		switch {
-		case name == "SHELL" && !ReadsLinesOf(value):
+		case name == "SHELL" && value != "" && !ReadsLinesOf(value):
 			why = "only lines for Bash, dash and zsh are judged"
-		case why == "" || name == "PATH" || slices.Contains(h.Accepted, variable):
-			continue // PATH is looked at program by program
+		case why == "" || slices.Contains(h.Accepted, variable):
+			continue
 		}
 		f := ask("hook/environment", "the client's environment sets "+cmdline.Escape(name)+", and "+why)
 		f.Hint = "If it is yours, run tipstaff hook install again where it is set, which accepts its present value."
 		w.Narrow(f)
 		return
 	}
+	for _, variable := range w.Assigns {
+		name, value, _ := strings.Cut(variable, "=")
+		if why := whyCode(name, value, project); why != "" {
+			w.Narrow(ask("hook/environment", "the line sets "+cmdline.Escape(name)+" for a program, and "+why))
+			return
+		}
+	}
+}
+
+// whyCode says why a variable leads programs to other code, "" if it does not. PATH and
+// variables that name places do so where the project, or a relative name, is among them.
+func whyCode(name, value, project string) string {
+	why, place := policy.LeadsToCode(name)
+	switch {
+	case value == "" && name != "HOME" && name != "PATH":
+		return "" // it names nothing
+	case name == "PATH":
+		why = "it has a directory of the project, or a relative one, in which programs look for others"
+	case !place:
+		return why
+	}
+	for _, item := range strings.Split(value, string(filepath.ListSeparator)) {
+		if !filepath.IsAbs(item) && name == "PATH" || project != "" && filepath.IsAbs(item) && paths.Within(canonical(item), project) {
+			return why
+		}
+	}
+	return ""
 }
 
 // ReadsLinesOf reports whether lines for this shell can be judged.

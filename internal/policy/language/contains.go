@@ -209,7 +209,7 @@ func (t *token) folds(text string) bool {
 // option.
 func (t *token) isGluedTo(a *argument, single bool) bool {
 	return slices.ContainsFunc(t.alts, func(alt alternative) bool {
-		return alt.file && slices.ContainsFunc(a.texts(single)[1:], alt.isFile)
+		return alt.file && slices.ContainsFunc(a.texts(single)[1:], alt.namesFile)
 	})
 }
 

@@ -2,6 +2,7 @@ package language
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -284,14 +285,14 @@ func pathsIn(a *argument) []string {
 		if a.text == "" {
 			return nil
 		}
-		return []string{a.text}
+		return []string{filePath(a.text)}
 	}
 	var out []string
 	if a.value {
-		out = append(out, a.text)
+		out = append(out, filePath(a.text))
 	}
 	if _, value, ok := strings.Cut(a.text, "="); ok && value != "" {
-		out = append(out, value)
+		out = append(out, filePath(value))
 	}
 	if !strings.HasPrefix(a.text, "--") && len(a.text) > 2 {
 		// -fNAME; after more letters only what is certainly a path.
@@ -301,6 +302,19 @@ func pathsIn(a *argument) []string {
 		}
 	}
 	return out
+}
+
+// filePath returns the path that an address of the scheme file names; any other text
+// is returned as it is.
+func filePath(text string) string {
+	if scheme, rest, is := strings.Cut(text, ":"); is && strings.EqualFold(scheme, "file") {
+		if strings.Contains(rest, "%") {
+			return "/" // an escape can be any character
+		}
+		rest = strings.TrimPrefix(rest, "//localhost")
+		return path.Clean("/" + rest)
+	}
+	return text
 }
 
 // patterns lists rules for a message.
