@@ -183,7 +183,7 @@ func whyCode(name, value, project string) string {
 	case !place:
 		return why
 	}
-	for _, item := range strings.Split(value, string(filepath.ListSeparator)) {
+	for item := range strings.SplitSeq(value, string(filepath.ListSeparator)) {
 		if !filepath.IsAbs(item) && name == "PATH" || project != "" && filepath.IsAbs(item) && paths.Within(canonical(item), project) {
 			return why
 		}
