@@ -23,7 +23,7 @@ type piece struct {
 // are all; otherwise the first ones count, with those of the beginning complete:
 // that is where an address has its scheme.
 func globbed(text string) (all []string, whole bool) {
-	if strings.IndexAny(text, `{[\`) < 0 {
+	if !strings.ContainsAny(text, `{[\`) {
 		return []string{text}, true
 	}
 	if all, whole = combine(pieces(text)); !slices.Contains(all, text) {
