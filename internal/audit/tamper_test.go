@@ -87,10 +87,7 @@ func newGround(t testing.TB) *ground {
 	g.key = trail.Key().Public
 
 	trail, g.killed = whole(145, 20<<10)
-	live := filepath.Join(t.TempDir(), g.killed)
-	if err := os.CopyFS(live, os.DirFS(trail.Path())); err != nil {
-		t.Fatal(err)
-	}
+	live := g.kill(t, trail)
 	closeIt(trail)
 	if err := errors.Join(os.RemoveAll(trail.Path()), os.CopyFS(trail.Path(), os.DirFS(live))); err != nil {
 		t.Fatal(err)
@@ -111,6 +108,31 @@ func newGround(t testing.TB) *ground {
 	appendAll(t, trail, Record{Event: ServerStop})
 	closeIt(trail)
 	return g
+}
+
+// kill returns a copy of a trail as a server leaves it that is killed before its last
+// record is signed. A busy machine may sign at any moment, so it takes as many records
+// as that needs.
+func (g *ground) kill(t testing.TB, trail *Trail) (live string) {
+	t.Helper()
+	for {
+		live = filepath.Join(t.TempDir(), filepath.Base(trail.Path()))
+		if err := os.CopyFS(live, os.DirFS(trail.Path())); err != nil {
+			t.Fatal(err)
+		}
+		note, err := LastCheckpoint(live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed := strings.SplitN(string(note), "\n", 3)[1]
+		trail.mu.Lock()
+		written := trail.seq
+		trail.mu.Unlock()
+		if signed != fmt.Sprint(written) {
+			return live
+		}
+		appendAll(t, trail, Record{Event: CommandStart, What: What{Argv: []string{"echo", "unsigned"}}})
+	}
 }
 
 // copy returns a copy of the ground.
