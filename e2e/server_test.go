@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"tipstaff/e2e/kit"
@@ -87,4 +88,16 @@ func canonical(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// commandOf returns the id of a command that runs on.
+func commandOf(t *testing.T, r kit.Reply) string {
+	t.Helper()
+	for line := range strings.Lines(r.Text) {
+		if id, is := strings.CutPrefix(strings.TrimSpace(line), "command_id: "); is {
+			return strings.Trim(id, `"`)
+		}
+	}
+	t.Fatalf("there is no command_id in\n%s", r.Text)
+	return ""
 }

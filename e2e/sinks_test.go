@@ -259,15 +259,3 @@ func TestACommandThatTookThePortOfACollectorGetsNoRecords(t *testing.T) {
 		t.Errorf("the collector has not got what came before: %v\n%s", err, first[:n])
 	}
 }
-
-// commandOf returns the id of a command that runs on.
-func commandOf(t *testing.T, r kit.Reply) string {
-	t.Helper()
-	for line := range strings.Lines(r.Text) {
-		if id, is := strings.CutPrefix(strings.TrimSpace(line), "command_id: "); is {
-			return strings.Trim(id, `"`)
-		}
-	}
-	t.Fatalf("there is no command_id in\n%s", r.Text)
-	return ""
-}
