@@ -160,6 +160,9 @@ func (p *Policy) judgeStep(out *ScriptDecision, s *scan.Step, req tipstaff.Reque
 	}
 	for _, dir := range s.Dirs {
 		for _, l := range layers {
+			if len(l.Argv) == 0 {
+				continue // what input alone would name
+			}
 			if slices.ContainsFunc(l.Argv[1:], manyParts) {
 				f := Finding{Rule: "shell/whole", Effect: Ask, Code: tipstaff.ApprovalRequired, Msg: "a word has too many parts that may be paths"}
 				out.Narrow(f.within(&scan.Command{Line: s.Line, Column: s.Column}, s.Words[:1]))
@@ -252,7 +255,7 @@ func (w *ScriptDecision) addWords(dir string, words []string) {
 
 // isVariable reports whether a text can be the name of a variable.
 func isVariable(name string) bool {
-	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == "" && (name[0] < '0' || name[0] > '9')
+	return name != "" && isNameStart(name[0]) && !slices.ContainsFunc([]byte(name), func(c byte) bool { return !isName(c) })
 }
 
 func (w *ScriptDecision) addOutside(named NamedPath) {

@@ -147,6 +147,7 @@ func TestALineThatDoesNotTellWhatItStartsIsAsked(t *testing.T) {
 	for text, want := range map[string]policy.Effect{
 		"git status | xargs cat": policy.Ask,
 		"xargs -a list cat":      policy.Ask,
+		"env":                    policy.Allow,
 		"cat a":                  policy.Allow,
 		"env FOO=1 cat a":        policy.Allow,
 	} {
