@@ -11,7 +11,7 @@ import (
 
 // Controls are what can be done with a command while it runs. All methods may be
 // called at any time and concurrently; when the command has ended they return
-// [ErrEnded].
+// [ErrEnded]. While it ends, its input may be closed before its end is known.
 type Controls interface { //nolint:interfacebloat // all that can be done with a command
 	// Input gives the command p, by its standard input or by its terminal, and
 	// returns how much of it was taken. It waits until the command has taken all
