@@ -21,3 +21,8 @@ func Interpreters(a Allowlist) []string {
 	}
 	return slices.Compact(out)
 }
+
+// WarmUp reads the tables of programs, which takes about two milliseconds. A server that
+// starts calls it concurrently with other work; otherwise the first decision pays for
+// it. WarmUp may be called at any time.
+func WarmUp() { programs.Find("") }

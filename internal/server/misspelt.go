@@ -61,8 +61,9 @@ func misspelt(environ []string) (list []string) {
 func meantBy(name string, own []string) string {
 	prefix := sharedPrefix(name)
 	if prefix == "" {
-		for _, k := range own {
-			if nearest.Distance(name, k) <= 2 {
+		const slips = 2
+		for _, k := range own { // the lengths are compared first: a server starts faster
+			if n := len(name) - len(k); -slips <= n && n <= slips && nearest.Distance(name, k) <= slips {
 				return k
 			}
 		}

@@ -105,6 +105,7 @@ func newMachineStack(s config.Settings, k *protected.Registry, log *slog.Logger,
 
 	// What takes a while and needs nothing else is made in the background.
 	go audit.WarmUp()
+	go policy.WarmUp()
 	processes := engineLater(s, &opened)
 	// What decides, and the record.
 	decide, err := st.openRecord(k, asRunner, &opened)
