@@ -18,6 +18,7 @@ import (
 	"tipstaff/internal/exit"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/server"
+	"tipstaff/internal/tty"
 )
 
 func main() {
@@ -30,11 +31,16 @@ func execute(args []string) int {
 	defer stop()
 	cmd := newRoot(args)
 	cmd.SetArgs(args)
+	out := &tty.Output{File: os.Stdout}
+	cmd.SetOut(out)
 	err := cmd.ExecuteContext(ctx)
+	var e *exit.Error
+	if half := out.Err(); half != nil && !errors.As(err, &e) {
+		err = half // half an answer is no success
+	}
 	if err == nil {
 		return exit.OK
 	}
-	var e *exit.Error
 	if !errors.As(err, &e) {
 		e = &exit.Error{Code: exit.Usage, Err: err}
 	}

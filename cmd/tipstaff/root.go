@@ -65,7 +65,6 @@ func newProgram() *cobra.Command {
 			return serve.Serve(cmd.Context(), serve.Flags{})
 		},
 	}
-	root.SetOut(os.Stdout)
 	root.SetErr(os.Stderr)
 	root.Version = build.This().Line()
 	root.SetVersionTemplate("{{.Version}}\n")

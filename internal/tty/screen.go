@@ -26,8 +26,11 @@ type Screen struct {
 // terminal.
 func ScreenOf(w io.Writer, noColor bool) Screen {
 	var s Screen
-	if f, ok := w.(*os.File); ok {
+	switch f := w.(type) {
+	case *os.File:
 		s.Width, s.Terminal = Width(f)
+	case *Output:
+		s.Width, s.Terminal = Width(f.File)
 	}
 	if s.Terminal && s.Width <= 0 {
 		s.Width = 80

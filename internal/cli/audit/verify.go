@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ recorded before.
 
 The exit code is 0 when all is well, 6 when a trail was tampered with (the first
 bad record is named), 7 when something is missing at its end that a crash can
-have taken, and 1 when there is no trail.`,
+have taken, and 1 when there is no trail, or nothing in it.`,
 		Example: `  tipstaff audit verify
   tipstaff audit verify --pub tipstaff-audit+1a2b3c4d+AbCd… --since-checkpoint kept.txt
   tipstaff audit verify --proof proof.json --pub audit.pub
@@ -88,6 +89,9 @@ func (v verification) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return exit.Errorf(exit.Failure, "%w", err)
 	}
+	if !slices.ContainsFunc(report.Trails, tellsSomething) {
+		return v.nothing(fmt.Sprintf("%s has neither a record nor a checkpoint", from.Called(path)))
+	}
 	if v.asJSON {
 		enc := json.NewEncoder(cmd.OutOrStdout())
 		for _, t := range report.Trails {
@@ -101,6 +105,11 @@ func (v verification) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return verdictCode(report.Status())
+}
+
+// tellsSomething reports whether a trail has something that was verified, or is at fault.
+func tellsSomething(t audit.TrailReport) bool {
+	return t.Records > 0 || t.Key != "" || t.Status != audit.OK || t.Retained != nil
 }
 
 // nothing is the verdict where there is no trail. Nothing was verified, so that is no
