@@ -159,6 +159,9 @@ func (j *fileJudge) admit(l *layer) bool {
 	case s.Itself, ofWorkspace(s), ofProject(s):
 		got, ok, l.contained = named{name: path.Base(word)}, true, true
 	}
+	if !ok && j.policy.Inside() {
+		got, ok, l.contained = named{name: path.Base(word)}, true, true
+	}
 	if !ok {
 		j.add(j.notNamed(word, s.By))
 	}
@@ -187,7 +190,7 @@ func (j *fileJudge) finding(l *layer, v language.Verdict) Finding {
 		because = " because of "
 	}
 	if v.Effect == Allow {
-		f.Msg = v.Msg
+		f.Msg, f.inside = v.Msg, v.Default
 		return f
 	}
 	word := l.words[0]
@@ -249,4 +252,13 @@ func (j *fileJudge) add(f Finding) {
 	}
 }
 
-func (j *fileJudge) fault(f fault) { j.add(f.finding("policy/inner")) }
+// fault objects to what cannot be read in a command. Inside of the sandbox nothing has
+// to be found in it: it is lent nothing and reaches the hosts of the file.
+func (j *fileJudge) fault(f fault) {
+	found := f.finding("policy/inner")
+	if j.policy.Inside() {
+		found = Finding{Rule: found.Rule, At: j.policy.Default().String(), Effect: Allow, inside: true, Msg: "allowed inside of the sandbox, though not read: " + found.Msg}
+		j.narrow(j.policy.FileBounds(j.who), nil)
+	}
+	j.add(found)
+}

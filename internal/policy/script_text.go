@@ -204,6 +204,10 @@ func (p *Policy) addDecision(out *ScriptDecision, s *scan.Step, d *Decision, who
 		}
 		return
 	}
+	if slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.inside }) {
+		f := Finding{Rule: "shell/inside", Effect: Ask, Code: tipstaff.ApprovalRequired, Msg: "the policy lets it run inside of the sandbox, and this shell is outside", Hint: "execute_shell runs it inside, without a question."}
+		out.Narrow(f.within(&c, s.Words))
+	}
 	preview := d.LaunchPreview()
 	out.Programs[s.Words[0]] = preview.File
 	if p.settings.File != nil && !sameSandboxBounds(preview.Bounds, p.settings.File.FileBounds(who)) {

@@ -147,7 +147,11 @@ func (ev *Evaluator) unmet(box *sandbox.Sandbox) (list []doctor.Unmet) {
 	if ev.file.Policy == nil {
 		return nil
 	}
-	for _, name := range ev.file.Names() {
+	names := ev.file.Names()
+	if ev.file.Policy.Inside() {
+		names = append([]string{"*"}, names...) // what no rule names
+	}
+	for _, name := range names {
 		terms, err := run.Terms(ev.file.Policy.Bounds(name, language.Who{}), nil)
 		if err == nil {
 			err = box.Meets(terms)

@@ -80,6 +80,9 @@ func (st *Stack) mayRun(who tipstaff.Origin, family tipstaff.Family) string {
 			names = append(names, e.Program)
 		}
 	}
+	if file.Inside() && len(narrow) == 0 && list.Absent {
+		return "Every program may run here, inside of the sandbox."
+	}
 	return mcpserver.Allowed(names, file.Open() && len(narrow) == 0 && (list.Absent || list.Any && list.Fault == ""))
 }
 

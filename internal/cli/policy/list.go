@@ -99,7 +99,7 @@ func printList(w io.Writer, l *explain.List, presets bool) {
 	if a := l.Allowlist; a != nil && a.Fault != "" {
 		tty.Say(w, "✘ %s cannot be used: %s", cmdline.Escape(a.Source), cmdline.Escape(a.Fault))
 	}
-	tty.Say(w, "Everything else: %s.", map[string]string{"ask": "needs approval"}[l.Default]+map[string]string{"deny": "denied"}[l.Default])
+	tty.Say(w, "Everything else: %s.", map[string]string{"ask": "needs approval", "deny": "denied", "inside": "runs inside of the sandbox"}[l.Default])
 }
 
 // printRules prints rules, with those of presets only if asked.

@@ -56,9 +56,17 @@ func (p *Policy) boundsOf(e *entry, who Who) Bounds {
 	b := bounds(p.File.Limits)
 	b.Network = network(p.File.Sandbox.Network)
 	b.Profile, b.Tier = p.File.Sandbox.Profile.Value, p.File.Sandbox.Tier.Value
+	if p.Inside() {
+		b = b.Narrow(Bounds{Profile: "workspace", Tier: "landlock"})
+		b.Network.Limited = true
+	}
 	if e != nil && e.from != nil {
 		own := bounds(e.from.Limits)
 		own.Network = network(e.from.Network)
+		if p.Inside() && len(own.Network.Hosts) > 0 { // a line grants its hosts to its program
+			b.Network.Hosts = slices.Concat(b.Network.Hosts, own.Network.Hosts)
+			own.Network = Network{}
+		}
 		if only := e.from.Environment.Only; only != nil {
 			own.EnvOnly = [][]string{values(only)}
 		}

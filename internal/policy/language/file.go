@@ -13,7 +13,7 @@ package language
 type File struct {
 	Version     Count                `key:"version" doc:"The version of this format: 1." required:"true"`
 	Extends     []Text               `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
-	Default     Text                 `key:"default" enum:"deny,ask" doc:"What happens to a command that no rule allows: deny (the default) or ask."`
+	Default     Text                 `key:"default" enum:"deny,ask,inside" doc:"What happens to a command that no rule allows: deny (the default), ask, or inside: it runs in the sandbox, which writes outside of the roots nothing and reaches the listed hosts only."`
 	Roots       []Text               `key:"roots" doc:"Absolute directories that working directories and paths are confined to."`
 	Limits      Limits               `key:"limits" doc:"Bounds for every command; they can only narrow what the server's settings allow."`
 	Sandbox     Sandbox              `key:"sandbox" doc:"How commands are confined."`
@@ -66,7 +66,7 @@ type Command struct {
 	Background  Text        `key:"background" enum:"deny" doc:"deny: none of these commands runs in the background, where it outlives the call that asks for it."`
 	TTY         Text        `key:"tty" enum:"deny" doc:"deny: none of these commands gets a terminal."`
 	Environment Environment `key:"environment" doc:"Which variables these commands get."`
-	Network     []Text      `key:"network" single:"true" doc:"on, off, or the hosts that can be reached; within the file's own."`
+	Network     []Text      `key:"network" single:"true" doc:"on, off, or the hosts that can be reached; within the file's own, and under default: inside beside them."`
 }
 
 // Item is one rule.

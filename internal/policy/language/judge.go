@@ -34,7 +34,8 @@ type Verdict struct {
 	Args []int
 	// Why is the operator's reason, "" without one.
 	Why string
-	// Default: no rule allows or asks, so the file's default applies.
+	// Default: no rule allows or asks, so the file's default applies. If it allows, the
+	// command runs for the sandbox's sake: [Policy.Inside].
 	Default bool
 	// Repository: it depends on the repository of git around the command, which
 	// other commands may change.
@@ -230,8 +231,11 @@ func (j *judge) nothing() Verdict {
 	if j.base != nil && len(j.base.allow) > 0 {
 		v.At = j.base.allow[0].item.Rule.At
 	}
-	if v.Effect == Ask {
+	switch v.Effect {
+	case Ask:
 		v.Msg += ", so a person must approve"
+	case Allow:
+		v.Msg, v.Why = "allowed inside of the sandbox: no rule speaks of it", ""
 	}
 	return v
 }

@@ -35,8 +35,12 @@ func Load(data []byte, name string, o Options) (*Policy, error) {
 	if v := p.File.Version; v.At.Set() && v.N != 1 {
 		l.faults.add(v.At, "write version: 1", "version %d of the format is unknown here", v.N)
 	}
-	if p.File.Default.Value == "ask" {
+	switch p.File.Default.Value {
+	case "ask":
 		p.defaultEffect = Ask
+	case "inside":
+		p.defaultEffect = Allow
+		l.inside()
 	}
 	l.file()
 	l.extends()

@@ -30,7 +30,7 @@ func TestFaultsTeach(t *testing.T) {
 		{"a time without a unit", "version: 1\nlimits: {timeout: 60}\n", `timeout is not a length of time: write numbers with units, as 500ms, 60s, 5m or 1h30m, not "60"`},
 		{"a negative time", "version: 1\nlimits: {timeout: -1s}\n", "timeout is not a length of time"},
 		{"a date that is none", "version: 1\ncommands: {ls: {allow: [{rule: x, until: 2026-02-30}]}}\n", "until is not a date"},
-		{"a word that is none of the choices", "version: 1\ndefault: dney\n", `default must be deny or ask, not "dney"; did you mean "deny"?`},
+		{"a word that is none of the choices", "version: 1\ndefault: dney\n", `default must be deny or ask or inside, not "dney"; did you mean "deny"?`},
 		{"no version", "commands: {}\n", `the file lacks the key "version"`},
 		{"a mode of the shell that is none", "version: 1\nshell: wirte\n", `"wirte" is not a mode of the shell: off, read or write`},
 		{"a mode that is none in a mapping", "version: 1\nshell: {mode: of}\n", `mode must be off or read or write, not "of"; did you mean "off"?`},
@@ -78,6 +78,9 @@ func TestFaultsTeach(t *testing.T) {
 		{"a variable of the loader", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: [LD_PRELOAD]}}]}}\n", "LD_PRELOAD cannot be passed on: it is the loader's"},
 		{"tipstaff's own variable", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: [TIPSTAFF_TOKEN]}}]}}\n", "cannot be passed on: it is the server's own configuration"},
 		{"a pattern of variables", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: ['DB_*']}}]}}\n", "cannot be passed on: a rule lends variables by their names"},
+		{"inside of a sandbox that is open", "version: 1\ndefault: inside\nsandbox: {profile: open}\n", "default: inside lets commands run because they write nothing outside of the roots"},
+		{"inside, with every host", "version: 1\ndefault: inside\nsandbox: {network: on}\n", "default: inside lets commands run because they reach listed hosts only"},
+		{"inside, with every host for one program", "version: 1\ndefault: inside\ncommands: {curl: {network: on}}\n", "default: inside lets commands run because they reach listed hosts only"},
 		{"a network of addresses", "version: 1\nsandbox: {network: ['http://x']}\n", "is not a host"},
 	} {
 		t.Run(c.says, func(t *testing.T) {

@@ -93,7 +93,12 @@ func (p *Policy) Names() []string { return p.names }
 
 // Open reports whether programs that the file does not name may be allowed, or
 // left to a person.
-func (p *Policy) Open() bool { return p.any != nil || p.defaultEffect == Ask }
+func (p *Policy) Open() bool { return p.any != nil || p.defaultEffect != Deny }
+
+// Inside reports whether commands that no rule speaks of run because they are confined
+// (default: inside). Then [Policy.Bounds] are those of a confined command, whatever the
+// file leaves out, and a runner that cannot keep them runs nothing.
+func (p *Policy) Inside() bool { return p.defaultEffect == Allow }
 
 // Knows reports whether there are rules for a program, in the file or in a
 // preset.

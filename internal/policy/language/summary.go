@@ -41,8 +41,11 @@ func (p *Policy) Summary(who Who) []string {
 		}
 		out = append(out, summaryLine(names+": "+strings.Join(say, "; ")))
 	}
-	if p.defaultEffect == Ask {
+	switch p.defaultEffect {
+	case Ask:
 		out = append(out, "anything else: with approval")
+	case Allow:
+		out = append(out, "anything else: runs inside of the sandbox")
 	}
 	return out
 }
