@@ -136,3 +136,6 @@ func (*Confined) Seen() *Seen { return nil }
 
 // Find returns the path.
 func (*Confined) Find(path string) (string, error) { return path, nil }
+
+// WhenKnown calls f.
+func (*Sandbox) WhenKnown(f func()) { f() }
