@@ -36,6 +36,9 @@ type Monitor struct {
 	Approver Approver
 	// Freezer knows whose commands are refused before they are judged; nil: nobody's.
 	Freezer Freezer
+	// View returns the files as the next commands of a caller see them; nil: as the
+	// server does. Commands of a script bring their view along.
+	View func(*tipstaff.Request) policy.View
 	// NewID makes the names of commands that were given none; nil: names of this
 	// machine alone.
 	NewID func() tipstaff.RequestID
@@ -62,7 +65,7 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live run.Li
 	}
 
 	decide := m.current()
-	decision := decide.policy.Decide(req, m.world(live))
+	decision := decide.policy.Decide(req, m.world(&req, live))
 	defer decision.Close()
 	decide.consult(ctx, &decision)
 	grant, _, err := m.permission(ctx, decide.policy, &req, &decision, live)
@@ -85,11 +88,16 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live run.Li
 }
 
 // world returns the machine as the policy sees it for one command.
-func (m *Monitor) world(live run.Live) policy.World {
-	if live.Directory == nil {
-		return m.World
+func (m *Monitor) world(req *tipstaff.Request, live run.Live) policy.World {
+	view := live.View
+	if view == nil && m.View != nil {
+		view = m.View(req)
 	}
-	return policy.WithDirectory(m.World, live.Directory)
+	w := policy.InView(m.World, view)
+	if live.Directory == nil {
+		return w
+	}
+	return policy.WithDirectory(w, live.Directory)
 }
 
 // Explain returns what would be decided, without recording or running anything.

@@ -24,7 +24,7 @@ func (m *Monitor) Permit(ctx context.Context, req tipstaff.Request, live run.Liv
 	}
 
 	decide := m.current()
-	decision := decide.policy.Decide(req, m.world(live))
+	decision := decide.policy.Decide(req, m.world(&req, live))
 	defer decision.Close()
 	decide.consult(ctx, &decision)
 	given := &run.Approvals{}

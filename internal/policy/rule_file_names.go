@@ -42,7 +42,7 @@ func (n fileNames) admit(word string, program Program) (named, bool) {
 		return got, true
 	}
 	if got.err != nil {
-		return got, bare // an open policy may report that a program does not exist
+		return got, bare || n.policy.Open() // an open policy may report that a program does not exist, or not yet
 	}
 	if !bare {
 		if name, ok := n.same(got.program.File, path.Base(word), list); ok {

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"net/netip"
 	"os"
 	"syscall"
 )
@@ -112,8 +113,8 @@ type NamespaceSpec struct {
 	Mounts []Mount
 	// OwnNetwork makes a network namespace with a loopback interface only.
 	OwnNetwork bool
-	// Listen is a port of that loopback on which the server listens; 0: none.
-	Listen uint16
+	// Listen are addresses of that loopback on which the server listens.
+	Listen []netip.AddrPort
 	// Processes is the number of processes and threads that a command may have, if
 	// [Bounds.InNamespaces]; 0: no limit. It is for enclosures without
 	// [GroupLimits.Processes], which tell when the limit was met.
@@ -155,10 +156,10 @@ type InstanceRules struct {
 	Terminal func(terminal int) (ruleset int, release func(), err error)
 }
 
-// Listener returns the socket of [NamespaceSpec.Listen], on which the server accepts
-// connections from inside of the namespaces; nil if there is none. [Enclosure.Close]
-// closes it.
-func (n *Enclosure) Listener() *os.File { return n.listener }
+// Listeners returns the sockets of [NamespaceSpec.Listen] in the same order, on which the
+// server accepts connections from inside of the namespaces. [Enclosure.Close] closes
+// them.
+func (n *Enclosure) Listeners() []*os.File { return n.listeners }
 
 // Roots returns the descriptors of the new file systems that can hold files, by mount
 // point. Outside of the namespaces these paths name other directories. The descriptors

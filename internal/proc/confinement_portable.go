@@ -9,8 +9,8 @@ import (
 
 // Enclosure exists on Linux only.
 type Enclosure struct {
-	listener *os.File
-	roots    map[string]int
+	listeners []*os.File
+	roots     map[string]int
 }
 
 var errNoEnclosure = errors.New("programs can be confined on Linux on amd64 and arm64 only")

@@ -17,13 +17,13 @@ import (
 // of system calls, limits. It keeps instances of itself ready; one command at a
 // time runs in each. Its methods may be called concurrently.
 type Enclosure struct {
-	engine   *Engine
-	spec     EnclosureSpec
-	open     bool        // it confines nothing
-	enter    []namespace // descriptors of the namespaces; empty: the server's
-	listener *os.File
-	roots    map[string]int
-	covered  map[string]int // descriptors of the directories that mounts cover, by path: see Bind
+	engine    *Engine
+	spec      EnclosureSpec
+	open      bool        // it confines nothing
+	enter     []namespace // descriptors of the namespaces; empty: the server's
+	listeners []*os.File
+	roots     map[string]int
+	covered   map[string]int // descriptors of the directories that mounts cover, by path: see Bind
 
 	ready     chan *instance // instances in which no process runs
 	instances atomic.Int64   // how many instances there are
@@ -135,8 +135,8 @@ func (n *Enclosure) Close() {
 	for _, fd := range n.covered {
 		_ = unix.Close(fd)
 	}
-	if n.listener != nil {
-		_ = n.listener.Close()
+	for _, l := range n.listeners {
+		_ = l.Close()
 	}
 }
 

@@ -5,6 +5,7 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"strconv"
 	"strings"
@@ -40,7 +41,7 @@ type view struct {
 	roots   map[string]*uintptr
 	covered map[string]*uintptr
 	spaces  map[string]*uintptr
-	socket  *uintptr
+	sockets []*uintptr
 }
 
 // inNamespaces are the kinds that are always made, with their names in
@@ -73,8 +74,8 @@ func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	for path, fd := range v.covered {
 		n.covered[path] = int(*fd)
 	}
-	if v.socket != nil {
-		n.listener = os.NewFile(*v.socket, "listener")
+	for _, fd := range v.sockets {
+		n.listeners = append(n.listeners, os.NewFile(*fd, "listener"))
 	}
 	return nil
 }
@@ -370,7 +371,7 @@ type ifreq struct {
 	_     [22]byte
 }
 
-// network starts the loopback, which is the only interface, and opens the socket of the
+// network starts the loopback, which is the only interface, and opens the sockets of the
 // server on it.
 func (v *view) network() error {
 	if !v.spec.OwnNetwork {
@@ -381,14 +382,27 @@ func (v *view) network() error {
 	control := v.open("open a socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	v.at("start the loopback", unix.SYS_IOCTL, control, unix.SIOCSIFFLAGS, hold(&v.childSteps, up))
 	v.done(control)
-	if v.spec.Listen == 0 {
-		return nil
+	for _, at := range v.spec.Listen {
+		v.listen(at)
 	}
-	address := &syscall.RawSockaddrInet4{Family: unix.AF_INET, Port: v.spec.Listen<<8 | v.spec.Listen>>8, Addr: [4]byte{127, 0, 0, 1}}
-	v.socket = v.open("open the server's socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
-	v.at("bind the server's socket", unix.SYS_BIND, v.socket, hold(&v.childSteps, address), unsafe.Sizeof(*address))
-	v.at("listen", unix.SYS_LISTEN, v.socket, listenBacklog)
 	return nil
+}
+
+// listen opens a socket of the server.
+func (v *view) listen(at netip.AddrPort) {
+	family, port := uintptr(unix.AF_INET), at.Port()<<8|at.Port()>>8
+	var address, size uintptr
+	if at.Addr().Is4() {
+		a := &syscall.RawSockaddrInet4{Family: unix.AF_INET, Port: port, Addr: at.Addr().As4()}
+		address, size = hold(&v.childSteps, a), unsafe.Sizeof(*a)
+	} else {
+		a := &syscall.RawSockaddrInet6{Family: unix.AF_INET6, Port: port, Addr: at.Addr().As16()}
+		family, address, size = unix.AF_INET6, hold(&v.childSteps, a), unsafe.Sizeof(*a)
+	}
+	socket := v.open("open the server's socket", unix.SYS_SOCKET, family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	v.at("bind the server's socket", unix.SYS_BIND, socket, address, size)
+	v.at("listen", unix.SYS_LISTEN, socket, listenBacklog)
+	v.sockets = append(v.sockets, socket)
 }
 
 const listenBacklog = 128

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -95,8 +96,8 @@ func TestNamespacesShowWhatTheirSpecSays(t *testing.T) {
 
 func TestTheServerListensInTheNamespace(t *testing.T) {
 	e := newEngine(t)
-	n := enclose(t, e, &NamespaceSpec{OwnNetwork: true, Listen: 3128})
-	l, err := net.FileListener(n.Listener())
+	n := enclose(t, e, &NamespaceSpec{OwnNetwork: true, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:3128")}})
+	l, err := net.FileListener(n.Listeners()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +196,7 @@ func TestCloseEndsWhatRunsInNamespaces(t *testing.T) {
 	before := countFDs(t)
 	others := map[int]bool{}
 	e.firsts.Range(func(pid, _ any) bool { others[pid.(int)] = true; return true })
-	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: &NamespaceSpec{OwnNetwork: true, Listen: 3128, Mounts: []Mount{{Path: "/dev/shm", Bytes: 1 << 20, Mode: 0o700}}}})
+	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: &NamespaceSpec{OwnNetwork: true, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:3128")}, Mounts: []Mount{{Path: "/dev/shm", Bytes: 1 << 20, Mode: 0o700}}}})
 	if err != nil {
 		t.Skipf("no namespaces here: %v", err)
 	}
@@ -219,7 +220,7 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 	e := newEngine(t)
 	n := enclose(t, e, &NamespaceSpec{})
 	dir := t.TempDir()
-	spec := NamespaceSpec{ReadOnly: true, OwnNetwork: true, Listen: 3128, Mounts: []Mount{{Path: "/dev/shm", Bytes: 1 << 20, Mode: 0o700}, {Path: dir, Source: dir, ReadOnly: true}}}
+	spec := NamespaceSpec{ReadOnly: true, OwnNetwork: true, Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:3128")}, Mounts: []Mount{{Path: "/dev/shm", Bytes: 1 << 20, Mode: 0o700}, {Path: dir, Source: dir, ReadOnly: true}}}
 	settle()
 	before := countFDs(t)
 	view := func() (*childSteps, func() error) {

@@ -59,6 +59,8 @@ type InScript struct {
 	// Directory is the open directory of the command, if the policy is to take it
 	// instead of what is at its path outside; see [policy.PrivateDir].
 	Directory policy.Directory
+	// View shows the files as the commands of the script see them; nil: as the server does.
+	View policy.View
 	// SandboxOf is the directory of the script, whose sandbox the command shares.
 	SandboxOf string
 	// Process is called before Started with the process.

@@ -74,10 +74,10 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	if _, is := g.Script(); is {
 		return tipstaff.Result{}, tipstaff.AsError(errScript)
 	}
-	if err := checkProgram(g.Program()); err != nil {
-		return tipstaff.Result{}, startError(g, err)
-	}
 	return l.Carry(ctx, g, live, func(c Prepared) (Started, error) {
+		if err := checkProgram(c.Confined, g.Program()); err != nil {
+			return nil, startError(g, err)
+		}
 		if !g.Unmoved() {
 			return nil, startError(g, errMoved)
 		}

@@ -174,10 +174,16 @@ func (c *constraints) await(w waitLimit) error {
 	return c.failure
 }
 
-// follow waits until the current version respects the last AllowControl.
+// follow waits until the current version respects the last AllowControl, and allows files
+// that have replaced others.
 func (c *constraints) follow(w waitLimit) error {
 	if v := c.current(); v != nil && v.control == c.sandbox.controls.Load() {
-		return nil
+		if !v.allowed.Lost() {
+			return nil
+		}
+		c.mu.Lock()
+		c.trusted = time.Time{}
+		c.mu.Unlock()
 	}
 	return c.await(w)
 }
@@ -196,7 +202,7 @@ func (c *constraints) try(over chan struct{}) {
 	c.mu.Lock()
 	v, failed := c.current(), c.failure != nil
 	c.mu.Unlock()
-	if v == nil || failed || v.control != c.sandbox.controls.Load() || !v.paths.Fresh() {
+	if v == nil || failed || v.control != c.sandbox.controls.Load() || !v.paths.Fresh() || v.allowed.Lost() {
 		_, _ = c.rescan()
 	}
 	c.mu.Lock()
@@ -218,7 +224,7 @@ func (c *constraints) rescan() (*version, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old := c.current(); old == nil || !old.paths.Equal(found.paths) || old.control != found.control || c.sandbox.lacksPin(old) || !old.paths.Fresh() || !old.allowed.Fresh() {
+	if old := c.current(); old == nil || !old.paths.Equal(found.paths) || old.control != found.control || c.sandbox.lacksPin(old) || !old.paths.Fresh() || !old.allowed.Fresh() || old.allowed.Lost() {
 		c.version.Store(found)
 		c.sandbox.tryInBackground(func() { c.sandbox.dropPrewarmed(c) })
 	}

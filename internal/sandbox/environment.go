@@ -21,12 +21,14 @@ func (sess *sessionSandbox) environment(env []string) []string {
 		set["TMPDIR"] = sess.settings.temp
 	}
 	if sess.settings.proxy != nil {
-		proxy := fmt.Sprintf("http://tipstaff:%s@127.0.0.1:%d", sess.token, proxyPort)
+		at := proxyAt(sess.settings.network.Hosts)
+		proxy := "http://" + at.String()
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 			set[name], set[strings.ToLower(name)] = proxy, proxy
 		}
 		set["NO_PROXY"], set["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"
 		set["NODE_USE_ENV_PROXY"] = "1" // Node.js asks for it before it obeys the others
+		set[javaOptions] = joined(env, javaOptions, fmt.Sprintf("-Dhttp.proxyHost=%[1]s -Dhttp.proxyPort=%[2]d -Dhttps.proxyHost=%[1]s -Dhttps.proxyPort=%[2]d", at.Addr(), at.Port()))
 	}
 	if os.Getuid() == 0 {
 		// Archives name the owners of files, and a root without capabilities
@@ -44,6 +46,21 @@ func (sess *sessionSandbox) environment(env []string) []string {
 		out = append(out, name+"="+value)
 	}
 	return out
+}
+
+// javaOptions are read by every JVM, which knows no variable for proxies. Of two options
+// of one name the last counts.
+const javaOptions = "JAVA_TOOL_OPTIONS"
+
+// joined returns the value that a variable has, if any, followed by more words.
+func joined(env []string, name, more string) string {
+	value := ""
+	for _, kv := range env {
+		if rest, is := strings.CutPrefix(kv, name+"="); is && strings.TrimSpace(rest) != "" {
+			value = rest + " "
+		}
+	}
+	return value + more
 }
 
 // temporary returns the temporary directory of commands in namespaces: the first of

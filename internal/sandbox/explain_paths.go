@@ -142,7 +142,14 @@ func (c *Confined) whyNotWritten(path string) string {
 	if p.Profile == profile.ReadOnly {
 		return fmt.Sprintf("The sandbox does not let commands write %s: the profile is read-only; only the temporary directory is writable.", path)
 	}
-	writable := strings.Join(append(slices.Clone(p.Workspace), "the temporary directory"), ", ")
+	temporary := tempOf(c.session.dir)
+	if c.sandbox.status.tier == Namespaces {
+		temporary = c.session.settings.temp
+	}
+	if paths.Within(path, privateDirs[:2]...) && c.sandbox.status.tier != Namespaces {
+		return fmt.Sprintf("The sandbox does not let commands write %s: %s is the machine's, and this machine gives commands none of their own. Use the temporary directory $TMPDIR, which is %s, as mktemp does.", path, filepath.Dir(path), temporary)
+	}
+	writable := strings.Join(append(slices.Clone(p.Workspace), "the temporary directory "+temporary), ", ")
 	return fmt.Sprintf("The sandbox does not let commands write %s: writable are %s and the tools' caches.%s", path, writable, c.whatOpens())
 }
 

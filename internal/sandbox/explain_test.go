@@ -265,16 +265,13 @@ func TestAMissingNetworkIsExplained(t *testing.T) {
 
 // TestAHostThatWasRefusedIsNamed goes the whole way: a command asks the proxy.
 func TestAHostThatWasRefusedIsNamed(t *testing.T) {
-	for _, program := range []string{"bash", "base64"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(err)
-		}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip(err)
 	}
 	b := newBox(t, Namespaces, listed("listed.example"))
 	const ask = `exec bash -c '
-		token=${HTTPS_PROXY#http://}; token=${token%@*}; token=$(printf %s "$token" | base64 -w 0)
 		exec 3<> /dev/tcp/127.0.0.1/3128
-		printf "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\nProxy-Authorization: Basic %s\r\n\r\n" "$token" >&3
+		printf "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n" >&3
 		read -r line <&3; echo "$line"'`
 	got := b.in("one", ask)
 	if !strings.Contains(got.text, " 403 ") || len(got.Refusals) != 1 ||
@@ -283,9 +280,6 @@ func TestAHostThatWasRefusedIsNamed(t *testing.T) {
 	}
 	if got := b.in("one", "false").Refusals; len(got) > 0 {
 		t.Errorf("the next command is told as well: %q", got)
-	}
-	if got := b.in("two", "exec bash -c 'exec 3<> /dev/tcp/127.0.0.1/3128 && printf \"CONNECT listed.example:443 HTTP/1.1\\r\\n\\r\\n\" >&3; read -r line <&3; echo \"$line\"'").text; !strings.Contains(got, " 407 ") {
-		t.Errorf("without the token: %q", got)
 	}
 }
 

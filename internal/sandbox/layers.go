@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,7 +35,7 @@ type layers struct {
 	instances atomic.Int64       // for whose /proc the ruleset has a rule
 	copies    map[string]string  // of directories that git tracks, by their paths
 	serving   context.CancelFunc // ends the proxy's service; nil without
-	served    chan struct{}
+	served    sync.WaitGroup
 	stamps    *stamps // taken before the first command; nil: the sandbox is not reused
 	standby   Standby // for the next call, see Confined.Keep; under sessionSandbox.mu
 	users     int     // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
@@ -92,7 +95,7 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 			spec.Namespaces.Processes = sess.settings.limits.Processes
 		}
 		if sess.settings.proxy != nil {
-			spec.Namespaces.Listen = proxyPort
+			spec.Namespaces.Listen = append([]netip.AddrPort{proxyAt(sess.settings.network.Hosts)}, relayed(sess.settings.network.Hosts)...)
 		}
 	}
 	var err error
@@ -268,30 +271,64 @@ func ownFiles(m profile.Machine) (entries []profile.Entry) {
 	return entries
 }
 
-// serve starts the egress proxy on the loopback of the session sandbox.
+// serve starts the egress proxy on the loopback of the session sandbox, and relays the
+// listed addresses of the machine's loopback.
 func (l *layers) serve(s *Sandbox, sess *sessionSandbox) error {
-	listener, err := egress.Listen(l.enclosure.Listener())
-	if err != nil {
-		return err
+	var listeners []net.Listener
+	for _, socket := range l.enclosure.Listeners() {
+		one, err := egress.Listen(socket)
+		if err != nil {
+			for _, l := range listeners {
+				_ = l.Close()
+			}
+			return err
+		}
+		listeners = append(listeners, one)
 	}
 	ctx, stop := context.WithCancel(withSession(context.Background(), sess))
-	l.serving, l.served = stop, make(chan struct{})
-	go func() {
-		defer close(l.served)
-		if err := sess.settings.proxy.Serve(ctx, listener, sess.token); err != nil {
+	l.serving = stop
+	proxy := sess.settings.proxy
+	l.served.Go(func() {
+		if err := proxy.Serve(ctx, listeners[0]); err != nil {
 			s.o.Log.Error("the egress proxy has failed; commands of one session reach no host", "error", err)
 		}
-	}()
+	})
+	for i, to := range relayed(sess.settings.network.Hosts) {
+		l.served.Go(func() {
+			if err := proxy.Relay(ctx, listeners[i+1], to); err != nil {
+				s.o.Log.Error("a relay of the egress proxy has failed; commands of one session do not reach an address of this machine", "address", to.String(), "error", err)
+			}
+		})
+	}
 	return nil
 }
 
-// proxyPort is the port of the egress proxy on the loopback of the commands.
-const proxyPort = 3128
+// proxyAt is where the egress proxy is on the loopback of the commands: at the first port
+// from this one on that the list leaves free.
+func proxyAt(h egress.Hosts) netip.AddrPort {
+	at, listed := netip.MustParseAddrPort("127.0.0.1:3128"), h.Loopback()
+	for slices.Contains(listed, at) {
+		at = netip.AddrPortFrom(at.Addr(), at.Port()+1)
+	}
+	return at
+}
+
+// relayed returns the listed loopback addresses that are relayed. Without IPv6 on the
+// machine nothing listens there, and a socket for it could not be made.
+func relayed(h egress.Hosts) []netip.AddrPort {
+	return slices.DeleteFunc(h.Loopback(), func(a netip.AddrPort) bool { return a.Addr().Is6() && !hasIPv6() })
+}
+
+// hasIPv6 reports whether the machine's loopback has an address of IPv6.
+var hasIPv6 = sync.OnceValue(func() bool {
+	l, err := net.Listen("tcp6", "[::1]:0")
+	return err == nil && l.Close() == nil
+})
 
 func (l *layers) close(g *guard.Guard) {
 	if l.serving != nil {
 		l.serving()
-		<-l.served
+		l.served.Wait()
 	}
 	if l.enclosure != nil {
 		g.Leave(l.enclosure)

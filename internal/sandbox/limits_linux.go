@@ -13,10 +13,14 @@ import (
 )
 
 // group returns the limits for a command as a whole, as far as the engine can
-// enforce them.
+// enforce them. Without a limit of memory it is the machine's share: a command that
+// takes all would have the kernel end the server or a person's programs.
 func (l ResourceLimits) group(b proc.Bounds) (g proc.GroupLimits) {
 	if b.Memory {
 		g.MemoryBytes = max(0, l.MemoryBytes)
+		if g.MemoryBytes == 0 {
+			g.MemoryBytes = share(machineMemory())
+		}
 	}
 	if b.Processes {
 		g.Processes = max(0, l.Processes)
@@ -56,6 +60,9 @@ func (l ResourceLimits) status(t Tier, b proc.Bounds) *LimitsStatus {
 	switch {
 	case g.MemoryBytes > 0:
 		st.Memory = fmt.Sprintf("%d bytes for each command as a whole (control group)", g.MemoryBytes)
+		if l.MemoryBytes <= 0 {
+			st.Memory += ", three quarters of what there is, because TIPSTAFF_LIMIT_MEMORY_BYTES says nothing"
+		}
 	case l.MemoryBytes > 0:
 		st.Memory = fmt.Sprintf("%d bytes of data for each process (RLIMIT_DATA)", l.MemoryBytes)
 	}

@@ -121,3 +121,24 @@ func MayCover() []string { return nil }
 
 // Covered is [MayCover].
 func (*Sandbox) Covered() []string { return nil }
+
+// Seen is the machine's files as commands see them, which is as they are.
+type Seen struct{}
+
+// Follow is not called.
+func (*Seen) Follow(name string) (path, file string, err error) { return name, name, nil }
+
+// SeenBy returns nil.
+func (*Sandbox) SeenBy(string, tipstaff.SessionID) *Seen { return nil }
+
+// Seen returns nil.
+func (*Confined) Seen() *Seen { return nil }
+
+// Find returns the path.
+func (*Confined) Find(path string) (string, error) { return path, nil }
+
+// WhenKnown calls f.
+func (*Sandbox) WhenKnown(f func()) { f() }
+
+// ProcessShare returns 0: nothing counts processes here.
+func ProcessShare() int { return 0 }

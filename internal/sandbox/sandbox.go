@@ -398,6 +398,15 @@ func (s *Sandbox) tryInBackground(f func()) bool {
 	return !s.closed
 }
 
+// WhenKnown calls f in the background once the strength of the sandbox is known, and does
+// not hasten that. Close waits for it.
+func (s *Sandbox) WhenKnown(f func()) {
+	s.tryInBackground(func() {
+		<-s.ready
+		f()
+	})
+}
+
 // Close ends all sandboxes and removes their files. What takes longer than a
 // second to remove is left to the next server. No command may run or be started
 // any more. Further calls do nothing and return the same error.

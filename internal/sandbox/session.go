@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -42,7 +41,6 @@ type sessionSandbox struct {
 	making sync.Once
 	ready  chan struct{} // closed when err is settled
 	err    error
-	token  string // for the proxy
 
 	mu     sync.Mutex
 	layers *layers // for the next command; nil if they could not be made
@@ -302,8 +300,7 @@ func (sess *sessionSandbox) close() {
 }
 
 // make makes the directories of a session sandbox and its first layers. It fails where a
-// directory exists already: two sandboxes would share it. Each sandbox gets a token for
-// the proxy of its own, so that no session can use the proxy of another.
+// directory exists already: two sandboxes would share it.
 func (sess *sessionSandbox) make() error {
 	scratch := sess.sandbox.scratch
 	for _, dir := range []string{sess.dir, tempOf(sess.dir)} {
@@ -311,7 +308,6 @@ func (sess *sessionSandbox) make() error {
 			return scratch.explainFull(fmt.Errorf("cannot make a temporary directory in %s: %w", scratch.dir, err))
 		}
 	}
-	sess.token = rand.Text()
 	l, err := sess.build(sess.constraints.current())
 	if err != nil {
 		return scratch.explainFull(err)

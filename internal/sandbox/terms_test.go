@@ -107,7 +107,7 @@ func TestAListUnderTermsHasAProxyOfItsOwn(t *testing.T) {
 	b := newBox(t, Namespaces)
 	o, err := b.run(Command{Dir: b.ws, Terms: Terms{Network: network(t, "a.test")}}, "echo $HTTPS_PROXY; curl -sS -o /dev/null -w '%{http_connect}' https://b.test/ 2>&1")
 	b.must(err)
-	if !strings.HasPrefix(o.text, "http://tipstaff:") || !strings.Contains(o.text, "403") {
+	if !strings.HasPrefix(o.text, "http://127.0.0.1:3128\n") || !strings.Contains(o.text, "403") {
 		t.Errorf("%q", o.text)
 	}
 	if got := b.under(Terms{}, "echo proxy $HTTPS_PROXY"); got != "proxy\n" {

@@ -148,6 +148,9 @@ func (r *scriptRun) request(m ipc.Message, files []*os.File) (tipstaff.Request, 
 		InScript: run.InScript{Streams: &run.Streams{In: files[fromIn], Out: files[fromOut], Err: files[fromErr], More: files[fromMore:]},
 			SandboxOf: r.grant.Dir().Path()}, Asker: run.Asker{Ask: r.live.Ask, AskInPage: r.live.AskInPage, Approval: r.live.Approval, Approved: r.live.Approved},
 	}
+	if seen := r.cell.Confined.Seen(); seen != nil {
+		live.View = seen
+	}
 	live.Statement = func() (policy.Statement, error) { return r.statement(m, files[fromIn], live.Streams) }
 	path, private := r.cell.Confined.Private(int(files[fromDirectory].Fd()))
 	switch {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -61,7 +62,7 @@ func Diagnose(ctx context.Context, s config.Settings, reap bool) (d doctor.Diagn
 	}
 	d.Decider = doctor.ExamineDecider(ctx, outside)
 	d.Fleet = doctor.ExamineEngine(ctx, engineMembers(s.Engine))
-	d.Sandbox, err = ev.tryConfinement(engine, sandbox.Terms{}, func(box *sandbox.Sandbox) { d.Policy.Unmet = ev.unmet(box) })
+	d.Sandbox, err = ev.tryConfinement(engine, sandbox.Terms{}, func(box *sandbox.Sandbox) { d.Policy.Unmet = unmet(ev.file.Policy, box) })
 	if err != nil {
 		d.Error = err.Error()
 	}
@@ -141,18 +142,41 @@ func (ev *Evaluator) tryConfinement(engine *proc.Engine, terms sandbox.Terms, lo
 	return box.StatusUnder(terms), errors.Join(box.Meets(terms), box.Close())
 }
 
-// unmet says which programs of the policy file need more of a sandbox than it gives, so
+// Unmet says which programs of the policy file that the settings name are refused on this
+// machine, because its sandbox cannot keep what the file says of them. It makes a sandbox
+// only for a file that says something of one.
+func Unmet(s config.Settings) (list []doctor.Unmet, err error) {
+	ev, err := NewEvaluator(s, slog.New(slog.DiscardHandler))
+	if err != nil || ev.file.Policy == nil || !slices.ContainsFunc(subjects(ev.file.Policy), func(name string) bool {
+		terms, err := run.Terms(ev.file.Policy.Bounds(name, language.Who{}), nil)
+		return err != nil || terms.Network != nil || terms.Profile != nil || terms.Tier != sandbox.None || terms.Limits != sandbox.ResourceLimits{}
+	}) {
+		return nil, err
+	}
+	engine, err := proc.NewEngine(proc.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("cannot start commands on this machine: %w", err)
+	}
+	_, err = ev.tryConfinement(engine, sandbox.Terms{}, func(box *sandbox.Sandbox) { list = unmet(ev.file.Policy, box) })
+	return list, errors.Join(err, engine.Close())
+}
+
+// subjects are the programs of which a policy file says something; * are all others.
+func subjects(file *language.Policy) []string {
+	if file.Inside() {
+		return append([]string{"*"}, file.Names()...)
+	}
+	return file.Names()
+}
+
+// unmet says which programs of a policy file need more of a sandbox than it gives, so
 // that every command with them is refused.
-func (ev *Evaluator) unmet(box *sandbox.Sandbox) (list []doctor.Unmet) {
-	if ev.file.Policy == nil {
+func unmet(file *language.Policy, box *sandbox.Sandbox) (list []doctor.Unmet) {
+	if file == nil {
 		return nil
 	}
-	names := ev.file.Names()
-	if ev.file.Policy.Inside() {
-		names = append([]string{"*"}, names...) // what no rule names
-	}
-	for _, name := range names {
-		terms, err := run.Terms(ev.file.Policy.Bounds(name, language.Who{}), nil)
+	for _, name := range subjects(file) {
+		terms, err := run.Terms(file.Bounds(name, language.Who{}), nil)
 		if err == nil {
 			err = box.Meets(terms)
 		}

@@ -20,6 +20,22 @@ func (st *Stack) newReloader() *reload.Reloader {
 	})
 }
 
+// warnOfUnmet logs, once the tier is known, which programs of a policy file this machine
+// refuses, because it cannot confine them as the file says.
+func (st *Stack) warnOfUnmet(file *language.Policy) {
+	if st.settings.Engine.EndsSoon {
+		return // it runs one command, and says so of that
+	}
+	st.Sandbox.WhenKnown(func() {
+		if st.Sandbox.Err() != nil {
+			return // which is logged, and refuses all commands
+		}
+		for _, u := range unmet(file, st.Sandbox) {
+			st.Log.Warn("the policy confines programs more than this machine can, so their commands are refused; tipstaff doctor says what is missing", "programs", u.Programs, "why", u.Why)
+		}
+	})
+}
+
 // prepare makes what a policy file, nil for none, needs to decide: the decider
 // that it names. The function that it returns puts the file in force and does
 // not fail.
@@ -33,6 +49,7 @@ func (st *Stack) prepare(file *language.Policy) (decide func(), err error) {
 		var a language.Approvals
 		if file != nil && st.Sandbox != nil {
 			st.Sandbox.AllowControl(file.Control())
+			st.warnOfUnmet(file)
 		}
 		if file != nil {
 			a = file.File.Approvals

@@ -91,6 +91,9 @@ func sandboxOptions(s config.Settings, h *facts.Host) (o sandbox.Options, err er
 		}
 	}
 	o.Limits, o.ExactProcesses = sandbox.ResourceLimits(s.Limits), s.ProcessesSet()
+	if most := sandbox.ProcessShare(); most > 0 && !o.ExactProcesses {
+		o.Limits.Processes = min(o.Limits.Processes, most)
+	}
 	// Below the state directory, which is hidden from commands, so that no
 	// command sees the temporary files of another.
 	o.Temp = temporary(s)

@@ -8,6 +8,7 @@ import (
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/facts"
 	"tipstaff/internal/policy/language"
+	"tipstaff/internal/sandbox"
 	"tipstaff/internal/script"
 	"tipstaff/internal/script/worker"
 )
@@ -31,6 +32,30 @@ func (st *Stack) shellOn() bool { return st.Monitor.Current().Shell().Mode != la
 type shells struct {
 	*facts.Host
 	scripts *script.Scripts
+}
+
+// In implements [policy.Viewer].
+func (w shells) In(v policy.View) policy.World {
+	return seenShells{facts.Seen{Host: w.Host, View: v}, w}
+}
+
+// seenShells is shells in a view.
+type seenShells struct {
+	facts.Seen
+	shells shells
+}
+
+// Before is that of shells.
+func (w seenShells) Before(id tipstaff.SessionID) scan.ShellState { return w.shells.Before(id) }
+
+// viewOf returns the files as the next commands of a caller see them.
+func viewOf(box *sandbox.Sandbox) func(*tipstaff.Request) policy.View {
+	return func(req *tipstaff.Request) policy.View {
+		if seen := box.SeenBy(req.Origin.Principal, req.Session); seen != nil {
+			return seen
+		}
+		return nil
+	}
 }
 
 // Before returns what is known of the shell of a session.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -9,6 +10,7 @@ import (
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/exit"
 	"tipstaff/internal/policy/load"
+	"tipstaff/internal/server"
 	"tipstaff/internal/tty"
 )
 
@@ -22,7 +24,8 @@ func newPolicyCheck() *cobra.Command {
 		Short: "Check a policy file as a server would, and say what is doubtful in it",
 		Long: `Check the policy file, or FILE, as a server does before it lets it decide: who can
 write it, what stands in it, the examples of its rules, its tests. Then say what is
-doubtful: rules that never decide, programs that run others, rules past their day.
+doubtful: rules that never decide, programs that run others, rules past their day; and
+which programs this machine refuses because it cannot confine them as the file says.
 
 The exit code is 3 when a server would refuse it; with --strict also when something
 is doubtful.`,
@@ -40,6 +43,9 @@ is doubtful.`,
 			} else {
 				printReport(cmd.OutOrStdout(), c)
 			}
+			if err == nil && c.OK && !o.asJSON {
+				err = printUnmet(cmd.OutOrStdout(), &o.config, path)
+			}
 			if err == nil && (!c.OK || o.strict && len(c.Doubts) > 0) {
 				return &exit.Error{Code: exit.Config}
 			}
@@ -50,6 +56,24 @@ is doubtful.`,
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "what is doubtful counts as a fault")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// printUnmet says what this machine cannot keep of a policy file. That is no fault of the
+// file, which another machine may keep.
+func printUnmet(w io.Writer, c *flags.Config, path string) error {
+	s, err := c.Settings()
+	if err != nil {
+		return err
+	}
+	s.ConfigFile = path
+	list, err := server.Unmet(s)
+	if err != nil {
+		tty.Say(w, "! this machine cannot say how it would confine the commands: %s", cmdline.EscapeLines(err.Error()))
+	}
+	for _, u := range list {
+		tty.Say(w, "! this machine refuses %s: %s; tipstaff doctor says what is missing", cmdline.Escape(strings.Join(u.Programs, ", ")), cmdline.EscapeLines(u.Why))
+	}
+	return nil
 }
 
 func printReport(w io.Writer, c *load.Report) {

@@ -19,6 +19,8 @@ type Options struct {
 	Split func(line string) ([]string, error)
 	// Names reads a JSON allowlist.
 	Names func(data []byte) ([]string, error)
+	// Hosts checks a list of hosts as the sandbox will read it; nil: none is checked.
+	Hosts func(list ...string) error
 	// Now is the time against which dates are checked; before the zero time no
 	// date has passed.
 	Now time.Time
@@ -118,13 +120,26 @@ func (l *loader) test(t *Expectation) {
 	}
 }
 
+// network checks a list of hosts, each by itself, so that the fault is at its line, and
+// then all together.
 func (l *loader) network(hosts []Text) {
+	var list []string
 	for _, h := range hosts {
 		switch {
 		case (h.Value == "on" || h.Value == "off") && len(hosts) > 1:
 			l.faults.add(h.At, "", "%s stands alone or not at all", h.Value)
-		case h.Value == "" || strings.ContainsAny(h.Value, "/ @:"):
-			l.faults.add(h.At, "write a name, as registry.example.org", "%q is not a host", cut(h.Value))
+		case h.Value == "on" || h.Value == "off" || l.options.Hosts == nil:
+		default:
+			list = append(list, h.Value)
+			if err := l.options.Hosts(h.Value); err != nil {
+				l.faults.add(h.At, "", "%v", err)
+				return
+			}
+		}
+	}
+	if len(list) > 1 {
+		if err := l.options.Hosts(list...); err != nil {
+			l.faults.add(hosts[0].At, "", "%v", err)
 		}
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/facts"
 	"tipstaff/internal/policy/language"
+	"tipstaff/internal/sandbox/egress"
 )
 
 // File is a policy file as it was read. The zero File is that of a server
@@ -62,7 +64,11 @@ func readOnce(path string) (File, error) {
 	f.Policy, err = language.Load(data, path, language.Options{
 		Split: cmdline.Split,
 		Names: policy.ReadNames,
-		Now:   time.Now(),
+		Hosts: func(hosts ...string) error {
+			_, err := egress.ParseHosts(strings.Join(hosts, ","))
+			return err
+		},
+		Now: time.Now(),
 		Extend: func(other string) ([]byte, error) {
 			if !filepath.IsAbs(other) {
 				other = filepath.Join(filepath.Dir(path), other)

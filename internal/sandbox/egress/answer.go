@@ -27,7 +27,6 @@ func (a *answer) Error() string { return a.text }
 type reason string
 
 const (
-	badToken   reason = "token"   // 407
 	badRequest reason = "request" // 400: not a proxy request, or an ambiguous one
 	badUpgrade reason = "upgrade" // 501
 	badHost    reason = "host"    // 403, as are the following ones
@@ -78,9 +77,6 @@ func (d *sessionListener) answer(w http.ResponseWriter, r *http.Request, err err
 	h.Set("X-Content-Type-Options", "nosniff")
 	if a.reason != "" {
 		h.Set(refusedHeader, string(a.reason))
-	}
-	if a.status == http.StatusProxyAuthRequired {
-		h.Set("Proxy-Authenticate", `Basic realm="tipstaff"`)
 	}
 	w.WriteHeader(a.status)
 	_, _ = fmt.Fprintf(w, "tipstaff: %s\n", strings.TrimSpace(a.text))

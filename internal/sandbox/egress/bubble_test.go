@@ -52,7 +52,7 @@ func inBubble(t *testing.T, host func(c *talk), test func(b *bubble), changes ..
 			change(&o)
 		}
 		b := &bubble{t: t, listener: newMemory(), proxy: New(o), ended: make(chan error, 1), gone: gone}
-		go func() { b.ended <- b.proxy.Serve(t.Context(), b.listener, token) }()
+		go func() { b.ended <- b.proxy.Serve(t.Context(), b.listener) }()
 		test(b)
 		b.proxy.Close()
 		if err := <-b.ended; err != nil {
@@ -73,7 +73,7 @@ func (b *bubble) dial() *talk {
 
 func (b *bubble) connect() *talk {
 	b.t.Helper()
-	c := b.dial().say("CONNECT good.example:443 HTTP/1.1\r\n" + authorization + "\r\n")
+	c := b.dial().say("CONNECT good.example:443 HTTP/1.1\r\n" + "\r\n")
 	if resp, text := c.answer("CONNECT"); resp.StatusCode != 200 {
 		b.t.Fatal(resp.Status, text)
 	}
@@ -90,7 +90,7 @@ func endsAfter(t *testing.T, want time.Duration, wait func()) {
 	}
 }
 
-const plainGet = "GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n" + authorization
+const plainGet = "GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n"
 
 func echo(c *talk)   { io.Copy(c.Conn, c) }
 func silent(c *talk) { io.Copy(io.Discard, c) }
@@ -218,7 +218,7 @@ func TestAProgramThatStopsSendingIsNotWaitedFor(t *testing.T) {
 		endsAfter(t, 10*time.Second, func() { c.rest() })
 		c.Close()
 		// A refusal does not wait, and reads the rest for a shorter time.
-		c = b.dial().say("PUT http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n" + authorization + "Content-Length: 100\r\n\r\nabc")
+		c = b.dial().say("PUT http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 100\r\n\r\nabc")
 		endsAfter(t, 0, func() {
 			if resp, _ := c.answer("PUT"); resp.StatusCode != 403 {
 				t.Error(resp.Status)
@@ -288,7 +288,7 @@ func TestALongDownloadIsNotIdle(t *testing.T) {
 
 func TestAProgramThatDoesNotReadIsNotWaitedFor(t *testing.T) {
 	flood := make([]byte, 1<<20)
-	for _, start := range []string{plainGet + "\r\n", "CONNECT good.example:443 HTTP/1.1\r\n" + authorization + "\r\n"} {
+	for _, start := range []string{plainGet + "\r\n", "CONNECT good.example:443 HTTP/1.1\r\n" + "\r\n"} {
 		inBubble(t, func(c *talk) {
 			if strings.HasPrefix(start, "GET") {
 				http.ReadRequest(c.r)
@@ -344,7 +344,7 @@ func TestAnAddressThatDoesNotAnswerCostsItsShareOfTheTime(t *testing.T) {
 func TestADialThatHangsEndsWithTheProxy(t *testing.T) {
 	inBubble(t, echo, func(b *bubble) {
 		c := b.dial().say(plainGet + "\r\n")
-		d := b.dial().say("CONNECT good.example:443 HTTP/1.1\r\n" + authorization + "\r\n")
+		d := b.dial().say("CONNECT good.example:443 HTTP/1.1\r\n" + "\r\n")
 		synctest.Wait()
 		endsAfter(t, 0, func() { b.proxy.Close() })
 		c.Close()
@@ -376,18 +376,18 @@ func TestAThousandConnectionsLeaveNothing(t *testing.T) {
 				defer c.Close()
 				switch i % 5 {
 				case 0: // a tunnel that ends in order
-					c.say("CONNECT good.example:443 HTTP/1.1\r\n" + authorization + "\r\n").answer("CONNECT")
+					c.say("CONNECT good.example:443 HTTP/1.1\r\n" + "\r\n").answer("CONNECT")
 					c.say("hello").hear("hello")
 					c.Conn.(*memoryConn).CloseWrite()
 					c.rest()
 				case 1: // one that breaks off
-					c.say("CONNECT good.example:443 HTTP/1.1\r\n" + authorization + "\r\n").answer("CONNECT")
+					c.say("CONNECT good.example:443 HTTP/1.1\r\n" + "\r\n").answer("CONNECT")
 				case 2: // a request
 					if resp, text := c.say(plainGet + "\r\n").answer("GET"); resp.StatusCode != 200 {
 						t.Error(resp.Status, text)
 					}
 				case 3: // a refusal
-					if resp, _ := c.say("CONNECT evil.example:443 HTTP/1.1\r\n" + authorization + "\r\n").answer("CONNECT"); resp.StatusCode != 403 {
+					if resp, _ := c.say("CONNECT evil.example:443 HTTP/1.1\r\n" + "\r\n").answer("CONNECT"); resp.StatusCode != 403 {
 						t.Error(resp.Status)
 					}
 				case 4: // half a request

@@ -3,9 +3,10 @@
 //
 // A command runs in a network namespace of its own without a connection to the
 // outside. The server holds a listening socket in that namespace and serves
-// this proxy on it. Programs find it by HTTP_PROXY and HTTPS_PROXY, whose
-// address contains a token of the session. [ParseHosts] parses the list; a
-// [Proxy] serves any number of listeners with it, each with its own token.
+// this proxy on it: whoever reaches the socket is a command of that session. So
+// the proxy wants no password, which the HTTP clients of the JVM and of .NET would
+// not send. Programs find it by HTTP_PROXY, HTTPS_PROXY and JAVA_TOOL_OPTIONS.
+// [ParseHosts] parses the list; a [Proxy] serves any number of listeners with it.
 //
 // CONNECT and plain HTTP requests both connect by [Proxy.reach]: the host must
 // be listed, its name is resolved once, every address is judged, and only
@@ -20,7 +21,7 @@
 // one. Plain requests cannot switch protocols; WebSockets go through CONNECT.
 //
 // A refusal is an answer with an explanation and the header X-Tipstaff-Refused:
-// host, port, address (403), token (407), request (400), upgrade (501). A wrong
+// host, port, address (403), request (400), upgrade (501). A wrong
 // TLS name, which is found after the 200, is answered by a TLS alert.
 //
 // Of a tunnel, the proxy reads the first ClientHello and nothing else. A listed

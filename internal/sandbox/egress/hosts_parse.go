@@ -17,6 +17,8 @@ import (
 //	192.0.2.7, [2001:db8::7]:8080, 10.1.0.0/16, fd00::/8
 //	                        addresses, private ones and loopback included
 //
+//	localhost:8080          127.0.0.1:8080 and [::1]:8080
+//
 // A listed name allows its public addresses; other addresses must be listed as
 // well, with their port. An empty list gives the zero Hosts. An error says
 // which entry is wrong and what to write instead.
@@ -28,12 +30,25 @@ func ParseHosts(list string) (Hosts, error) {
 	for word := range strings.SplitSeq(list, ",") {
 		word = strings.Trim(word, blanks)
 		e, err := parseEntry(word)
+		if err == nil {
+			err = e.reaches()
+		}
 		if err != nil {
 			return Hosts{}, fmt.Errorf("cannot use %q in a list of hosts: %w", word, err)
 		}
-		entries = append(entries, e)
+		if e.name != "localhost" {
+			entries = append(entries, e)
+			continue
+		}
+		for _, addr := range localhost {
+			entries = append(entries, entry{prefix: netip.PrefixFrom(addr, addr.BitLen()), port: e.port})
+		}
 	}
-	return Hosts{sorted(entries)}, nil
+	h := Hosts{sorted(entries)}
+	if n := len(h.Loopback()); n > maxLoopback {
+		return Hosts{}, fmt.Errorf("the list has %d ports of loopback addresses, and at most %d can be relayed; an entry without a port counts twice, and localhost as two addresses", n, maxLoopback)
+	}
+	return h, nil
 }
 
 // blanks are allowed around an entry: only those of ASCII.

@@ -36,7 +36,7 @@ func TestAProxyServesASocketThatSomebodyElseHasOpened(t *testing.T) {
 	p := New(Options{Hosts: hosts(t, "listed.example"), Resolver: w, Dial: w.dial, Refused: w.hear})
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- p.Serve(ctx, l, token) }()
+	go func() { served <- p.Serve(ctx, l) }()
 	if got := ask(t, addr); got != http.StatusForbidden {
 		t.Errorf("for a host that is not listed the proxy answered %d", got)
 	}
@@ -50,7 +50,7 @@ func TestAProxyServesASocketThatSomebodyElseHasOpened(t *testing.T) {
 		t.Fatalf("a second time: %v", err)
 	}
 	served = make(chan error, 1)
-	go func() { served <- p.Serve(t.Context(), again, token) }()
+	go func() { served <- p.Serve(t.Context(), again) }()
 	if got := ask(t, addr); got != http.StatusForbidden {
 		t.Errorf("served again, the proxy answered %d", got)
 	}
@@ -63,7 +63,7 @@ func TestAProxyServesASocketThatSomebodyElseHasOpened(t *testing.T) {
 // ask asks the proxy for a host that it does not know, with the right token.
 func ask(t *testing.T, addr string) (status int) {
 	t.Helper()
-	c := through(t, addr, token)
+	c := through(t, addr)
 	defer c.CloseIdleConnections()
 	resp, _ := get(t, c, "http://other.example/")
 	return resp.StatusCode

@@ -29,7 +29,7 @@ func TestAPlainRequestArrivesAsItWasMeant(t *testing.T) {
 		}
 		fmt.Fprintf(w, "%s %s %s", r.Method, r.Host, r.RequestURI)
 	})
-	conn := dialProxy(t, proxy).say("GET http://GOOD.example:80/a%2Fb?x=1;y=%zz HTTP/1.1\r\nHost: good.EXAMPLE.\r\n" + authorization +
+	conn := dialProxy(t, proxy).say("GET http://GOOD.example:80/a%2Fb?x=1;y=%zz HTTP/1.1\r\nHost: good.EXAMPLE.\r\n" +
 		"Proxy-Connection: keep-alive\r\nConnection: X-Mine, close\r\nX-Mine: hop\r\nX-Forwarded-For: me\r\nKeep-Alive: 5\r\nAccept: a, b\r\n\r\n")
 	resp, text := conn.answer("GET")
 	if resp.StatusCode != 200 {
@@ -53,7 +53,7 @@ func TestTheAnswersOfAHostAreItsOwn(t *testing.T) {
 		io.WriteString(w, "teapot")
 		w.Header().Set("X-Sum", "6")
 	})
-	resp, text := get(t, through(t, proxy, token), "http://good.example/")
+	resp, text := get(t, through(t, proxy), "http://good.example/")
 	if resp.StatusCode != 418 || text != "teapot" || resp.Trailer.Get("X-Sum") != "6" {
 		t.Error(resp.Status, text, resp.Trailer)
 	}
@@ -70,7 +70,7 @@ func TestAnswersAreStreamed(t *testing.T) {
 		<-more
 		io.WriteString(w, "second\n")
 	})
-	resp, err := through(t, proxy, token).Get("http://good.example/")
+	resp, err := through(t, proxy).Get("http://good.example/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestBodiesArePassedOn(t *testing.T) {
 		fmt.Fprint(w, n, " ", err, " ", r.ContentLength, " ", r.Trailer.Get("X-Sum"))
 	})
 	big := bytes.Repeat([]byte("x"), 3<<20)
-	client := through(t, proxy, token)
+	client := through(t, proxy)
 	for _, c := range []struct {
 		says string
 		body io.Reader
@@ -122,7 +122,7 @@ func TestARefusedUploadHearsWhy(t *testing.T) {
 	proxy, _ := newInternet().proxy(t, "good.example")
 	for range 5 {
 		req, _ := http.NewRequest("PUT", "http://evil.example/", bytes.NewReader(make([]byte, 400<<10)))
-		resp, err := through(t, proxy, token).Do(req)
+		resp, err := through(t, proxy).Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,18 +136,18 @@ func TestWhatHasTwoMeaningsIsRefused(t *testing.T) {
 	var arrived string
 	proxy, w := handled(t, func(w http.ResponseWriter, r *http.Request) { arrived = r.RequestURI })
 	w.host("evil.example", public2, w.routes[public1+":80"], 80)
-	const get = "GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n" + authorization
-	const post = "POST http://good.example/ HTTP/1.1\r\nHost: good.example\r\n" + authorization
-	const conn = "CONNECT good.example:80 HTTP/1.1\r\nHost: good.example:80\r\n" + authorization
+	const get = "GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n"
+	const post = "POST http://good.example/ HTTP/1.1\r\nHost: good.example\r\n"
+	const conn = "CONNECT good.example:80 HTTP/1.1\r\nHost: good.example:80\r\n"
 	for _, c := range []struct{ says, request, want string }{
-		{"another Host", "GET http://good.example/ HTTP/1.1\r\nHost: evil.example\r\n" + authorization + "\r\n", "the Host field is not the host of the URL, good.example:80"},
-		{"another port in Host", "GET http://good.example/ HTTP/1.1\r\nHost: good.example:8080\r\n" + authorization + "\r\n", "the Host field"},
-		{"another Host, from an old client", "GET http://good.example/ HTTP/1.0\r\nHost: evil.example\r\n" + authorization + "\r\n", "the Host field"},
-		{"an empty Host", "GET http://good.example/ HTTP/1.1\r\nHost:\r\n" + authorization + "\r\n", "the Host field"},
-		{"no Host", "GET http://good.example/ HTTP/1.1\r\n" + authorization + "\r\n", "missing required Host"},
+		{"another Host", "GET http://good.example/ HTTP/1.1\r\nHost: evil.example\r\n" + "\r\n", "the Host field is not the host of the URL, good.example:80"},
+		{"another port in Host", "GET http://good.example/ HTTP/1.1\r\nHost: good.example:8080\r\n" + "\r\n", "the Host field"},
+		{"another Host, from an old client", "GET http://good.example/ HTTP/1.0\r\nHost: evil.example\r\n" + "\r\n", "the Host field"},
+		{"an empty Host", "GET http://good.example/ HTTP/1.1\r\nHost:\r\n" + "\r\n", "the Host field"},
+		{"no Host", "GET http://good.example/ HTTP/1.1\r\n" + "\r\n", "missing required Host"},
 		{"two Hosts", get + "Host: evil.example\r\n\r\n", ""},
-		{"Host with a blank before the colon", "GET http://good.example/ HTTP/1.1\r\nHost : evil.example\r\n" + authorization + "\r\n", ""},
-		{"Host on two lines", "GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n .evil.example\r\n" + authorization + "\r\n", ""},
+		{"Host with a blank before the colon", "GET http://good.example/ HTTP/1.1\r\nHost : evil.example\r\n" + "\r\n", ""},
+		{"Host on two lines", "GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n .evil.example\r\n" + "\r\n", ""},
 		{"any field on two lines", get + "X-Long: a\r\n b\r\n\r\n", "begins with a blank"},
 		{"a line of blanks for the end", get + "X-A: b\r\n \r\n\r\n", "begins with a blank"},
 		{"lengths in two ways", post + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "both Content-Length and Transfer-Encoding"},
@@ -162,23 +162,23 @@ func TestWhatHasTwoMeaningsIsRefused(t *testing.T) {
 		{"the coding twice", post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", ""},
 		{"a bare CR", get + "X-A: b\rHost: evil.example\r\n\r\n", ""},
 		{"a NUL", get + "X-A: b\x00\r\n\r\n", ""},
-		{"CONNECT with a path", "CONNECT good.example:80/x HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", "CONNECT needs HOST:PORT"},
-		{"CONNECT to a URL", "CONNECT http://good.example:80/ HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", "CONNECT needs HOST:PORT"},
-		{"CONNECT to a path", "CONNECT /good.example:80 HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", "CONNECT needs HOST:PORT"},
-		{"CONNECT with a user", "CONNECT a@good.example:80 HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", "CONNECT needs HOST:PORT"},
-		{"CONNECT without a port", "CONNECT good.example HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", "it has no port"},
+		{"CONNECT with a path", "CONNECT good.example:80/x HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", "CONNECT needs HOST:PORT"},
+		{"CONNECT to a URL", "CONNECT http://good.example:80/ HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", "CONNECT needs HOST:PORT"},
+		{"CONNECT to a path", "CONNECT /good.example:80 HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", "CONNECT needs HOST:PORT"},
+		{"CONNECT with a user", "CONNECT a@good.example:80 HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", "CONNECT needs HOST:PORT"},
+		{"CONNECT without a port", "CONNECT good.example HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", "it has no port"},
 		{"CONNECT with a body", conn + "Content-Length: 4\r\n\r\nabcd", "CONNECT has no body"},
 		{"CONNECT with chunks", conn + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "CONNECT has no body"},
-		{"a path alone", "GET / HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", "this is a proxy; ask for a whole URL"},
-		{"two slashes", "GET //good.example/ HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", "this is a proxy"},
-		{"https", "GET https://good.example/ HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", "ask for https with CONNECT"},
-		{"another scheme", "GET ftp://good.example/ HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", "this is a proxy"},
-		{"no slashes", "GET http:good.example HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", ""},
-		{"a user in the URL", "GET http://evil.example@good.example/ HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", "the URL holds a user"},
-		{"an escape in the host", "GET http://good%2eexample/ HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", ""},
-		{"a backslash in the host", "GET http://good.example\\@evil.example/ HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n", ""},
-		{"HTTP/2", "GET http://good.example/ HTTP/2.0\r\nHost: good.example\r\n" + authorization + "\r\n", ""},
-		{"the preface of HTTP/2", "PRI * HTTP/2.0\r\nHost: good.example\r\n" + authorization + "\r\nSM\r\n\r\n", ""},
+		{"a path alone", "GET / HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", "this is a proxy; ask for a whole URL"},
+		{"two slashes", "GET //good.example/ HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", "this is a proxy"},
+		{"https", "GET https://good.example/ HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", "ask for https with CONNECT"},
+		{"another scheme", "GET ftp://good.example/ HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", "this is a proxy"},
+		{"no slashes", "GET http:good.example HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", ""},
+		{"a user in the URL", "GET http://evil.example@good.example/ HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", "the URL holds a user"},
+		{"an escape in the host", "GET http://good%2eexample/ HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", ""},
+		{"a backslash in the host", "GET http://good.example\\@evil.example/ HTTP/1.1\r\nHost: good.example\r\n" + "\r\n", ""},
+		{"HTTP/2", "GET http://good.example/ HTTP/2.0\r\nHost: good.example\r\n" + "\r\n", ""},
+		{"the preface of HTTP/2", "PRI * HTTP/2.0\r\nHost: good.example\r\n" + "\r\nSM\r\n\r\n", ""},
 		{"no HTTP at all", "\x16\x03\x01\x00\x05hello\r\n\r\n", ""},
 	} {
 		t.Run(c.says, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestWhatHasTwoMeaningsIsRefused(t *testing.T) {
 
 func TestAConnectionCarriesOneRequest(t *testing.T) {
 	proxy, w := handled(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "only one") })
-	one := "GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n" + authorization + "\r\n"
+	one := "GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n" + "\r\n"
 	got := dialProxy(t, proxy).say(strings.Repeat(one, 1000)).rest() // and without a reset, though most was not read
 	if strings.Count(got, "HTTP/1.1") != 1 || !strings.Contains(got, "Connection: close") {
 		t.Errorf("%q", got)
@@ -212,7 +212,7 @@ func TestAnOldClientIsAnsweredInItsLanguage(t *testing.T) {
 		http.NewResponseController(w).Flush()
 		io.WriteString(w, "chunks")
 	})
-	got := dialProxy(t, proxy).say("GET http://good.example/ HTTP/1.0\r\n" + authorization + "\r\n").rest()
+	got := dialProxy(t, proxy).say("GET http://good.example/ HTTP/1.0\r\n" + "\r\n").rest()
 	if !strings.HasPrefix(got, "HTTP/1.0 200 OK\r\n") || !strings.HasSuffix(got, "\r\n\r\nno chunks") {
 		t.Errorf("%q", got)
 	}
@@ -222,7 +222,7 @@ func TestAPlainRequestDoesNotChangeItsProtocol(t *testing.T) {
 	proxy, w := handled(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "upgrade %q %q", r.Header["Upgrade"], r.Header["Http2-Settings"])
 	})
-	const get = "GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n" + authorization
+	const get = "GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n"
 	resp, text := dialProxy(t, proxy).say(get + "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n").answer("GET")
 	if resp.StatusCode != 501 || resp.Header.Get("X-Tipstaff-Refused") != "upgrade" {
 		t.Error(resp.Status, resp.Header)
@@ -275,7 +275,7 @@ func TestAFloodOfTheHostsHeadersIsBounded(t *testing.T) {
 		io.WriteString(c.Conn, "HTTP/1.1 200 OK\r\nX-Flood: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")
 	}), 80)
 	proxy, _ := w.proxy(t, "good.example")
-	if resp, _ := get(t, through(t, proxy, token), "http://good.example/"); resp.StatusCode != 502 {
+	if resp, _ := get(t, through(t, proxy), "http://good.example/"); resp.StatusCode != 502 {
 		t.Error(resp.Status)
 	}
 }

@@ -97,13 +97,13 @@ func orElse[T int | time.Duration](value, other T) T {
 
 var errEnded = errors.New("the proxy has stopped serving")
 
-// Serve serves programs that know the token on the listener, until ctx is done
-// or the proxy is closed, and then returns nil. It owns the listener and closes
+// Serve serves every program that reaches the listener, until ctx is done or the
+// proxy is closed, and then returns nil. It owns the listener and closes
 // it. When it returns, all connections of the listener have ended.
-func (p *Proxy) Serve(ctx context.Context, l net.Listener, token string) error {
+func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errEnded)
-	d := newSessionListener(p, l, token)
+	d := newSessionListener(p, l)
 	if err := p.enter(d, cancel); err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -127,9 +127,6 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, token string) error {
 }
 
 func (p *Proxy) enter(d *sessionListener, cancel context.CancelCauseFunc) error {
-	if d.token == "" {
-		return errors.New("cannot serve the proxy without a token")
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -9,12 +10,10 @@ import (
 	"sync/atomic"
 )
 
-// sessionListener is one listener of a proxy: its token, and the connections that it has
-// accepted.
+// sessionListener is one listener of a proxy, and the connections that it has accepted.
 type sessionListener struct {
 	net.Listener
 	proxy   *Proxy
-	token   string
 	forward *httputil.ReverseProxy
 
 	slots   chan struct{}  // one for each connection
@@ -23,9 +22,9 @@ type sessionListener struct {
 	closing atomic.Bool
 }
 
-func newSessionListener(p *Proxy, l net.Listener, token string) *sessionListener {
+func newSessionListener(p *Proxy, l net.Listener) *sessionListener {
 	d := &sessionListener{
-		Listener: l, proxy: p, token: token,
+		Listener: l, proxy: p,
 		slots:  make(chan struct{}, p.o.MaxConns),
 		closed: make(chan struct{}),
 	}
@@ -47,7 +46,7 @@ func (d *sessionListener) server(ctx context.Context) *http.Server {
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, clientKey{}, c)
 		},
-		DisableGeneralOptionsHandler: true, // it would answer without a token
+		DisableGeneralOptionsHandler: true, // it would answer itself
 	}
 	srv.SetKeepAlivesEnabled(false)
 	return srv
@@ -76,9 +75,9 @@ func (d *sessionListener) Accept() (net.Conn, error) {
 	return &client{Conn: conn, listener: d, open: true}, nil
 }
 
-// end closes the listener and all connections that net/http knows. Connections
-// with a tunnel end with their context.
-func (d *sessionListener) end(srv *http.Server) {
+// end closes the listener and, by srv, all connections that net/http knows.
+// Connections with a tunnel end with their context.
+func (d *sessionListener) end(srv io.Closer) {
 	if d.closing.CompareAndSwap(false, true) {
 		close(d.closed)
 	}

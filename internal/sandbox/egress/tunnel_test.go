@@ -38,7 +38,7 @@ func secure(t testing.TB, list string) (proxy string, w *internet, roots *x509.C
 
 func TestTLSToAListedHost(t *testing.T) {
 	proxy, _, roots := secure(t, "example.com")
-	client := through(t, proxy, token)
+	client := through(t, proxy)
 	client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
 	if resp, text := get(t, client, "https://example.com/"); resp.StatusCode != 200 || text != `example.com by TLS name "example.com"` {
 		t.Error(resp.Status, text)
@@ -228,7 +228,7 @@ func TestAHelloArrivesAsItWasWritten(t *testing.T) {
 
 func TestWhatIsSaidTogetherWithCONNECTIsLookedAt(t *testing.T) {
 	proxy, w, _ := secure(t, "example.com")
-	conn := dialProxy(t, proxy).say("CONNECT example.com:443 HTTP/1.1\r\n" + authorization + "\r\n" + string(helloFor(t, "evil.example")))
+	conn := dialProxy(t, proxy).say("CONNECT example.com:443 HTTP/1.1\r\n" + "\r\n" + string(helloFor(t, "evil.example")))
 	if resp, _ := conn.answer("CONNECT"); resp.StatusCode != 200 {
 		t.Fatal(resp.Status)
 	}
@@ -305,7 +305,7 @@ func TestWhoComesWhenAllPlacesAreTakenWaits(t *testing.T) {
 	w.host("echo.example", public1, listen(t, func(c *talk) { io.Copy(c.Conn, c) }), 80)
 	proxy, _ := w.proxy(t, "echo.example", func(o *Options) { o.MaxConns = 2 })
 	first, second := connect(t, proxy, "echo.example:80"), connect(t, proxy, "echo.example:80")
-	third := dialProxy(t, proxy).say("CONNECT echo.example:80 HTTP/1.1\r\n" + authorization + "\r\n")
+	third := dialProxy(t, proxy).say("CONNECT echo.example:80 HTTP/1.1\r\n" + "\r\n")
 	for range 3 { // both still work, and the third hears nothing
 		first.say("a").hear("a")
 		second.say("b").hear("b")
@@ -334,11 +334,11 @@ func TestCloseEndsEverythingAndWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		addrs = append(addrs, l.Addr().String())
-		go func() { served <- p.Serve(t.Context(), l, token) }()
+		go func() { served <- p.Serve(t.Context(), l) }()
 	}
 	tunnel := connect(t, addrs[0], "echo.example:443")
 	tunnel.say("a").hear("a")
-	waiting := dialProxy(t, addrs[1]).say("GET http://echo.example/ HTTP/1.1\r\nHost: echo.example\r\n" + authorization + "\r\n")
+	waiting := dialProxy(t, addrs[1]).say("GET http://echo.example/ HTTP/1.1\r\nHost: echo.example\r\n" + "\r\n")
 	<-asked
 	half := dialProxy(t, addrs[1]).say("GET http://echo.example/ HTTP/1.1\r\n")
 
@@ -373,7 +373,8 @@ func TestCloseEndsEverythingAndWaits(t *testing.T) {
 		}
 	}
 	l, _ := net.Listen("tcp", "127.0.0.1:0")
-	if err := p.Serve(t.Context(), l, token); err == nil || !strings.Contains(err.Error(), "it is closed") {
+	_ = l.Close()
+	if err := p.Serve(t.Context(), l); err == nil || !strings.Contains(err.Error(), "it is closed") {
 		t.Error(err)
 	}
 	if _, err := l.Accept(); err == nil {
@@ -391,7 +392,7 @@ func TestServeEndsWithItsContextAlone(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- p.Serve(ctx, l, token) }()
+	go func() { served <- p.Serve(ctx, l) }()
 	ended, stays := connect(t, l.Addr().String(), "echo.example:443"), connect(t, proxy, "echo.example:443")
 	cancel()
 	if err := <-served; err != nil {
@@ -403,13 +404,11 @@ func TestServeEndsWithItsContextAlone(t *testing.T) {
 	stays.say("a").hear("a")
 }
 
-func TestServeNeedsATokenAndAListenerThatWorks(t *testing.T) {
+func TestServeNeedsAListenerThatWorks(t *testing.T) {
 	p := New(Options{})
 	l, _ := net.Listen("tcp", "127.0.0.1:0")
-	if err := p.Serve(t.Context(), l, ""); err == nil || !strings.Contains(err.Error(), "without a token") {
-		t.Error(err)
-	}
-	if err := p.Serve(t.Context(), l, token); err == nil || !strings.Contains(err.Error(), "cannot accept connections") {
+	_ = l.Close()
+	if err := p.Serve(t.Context(), l); err == nil || !strings.Contains(err.Error(), "cannot accept connections") {
 		t.Errorf("the listener is closed already: %v", err)
 	}
 	p.Close()
@@ -417,9 +416,9 @@ func TestServeNeedsATokenAndAListenerThatWorks(t *testing.T) {
 
 func TestTheZeroOptionsAllowNothing(t *testing.T) {
 	p := New(Options{})
-	proxy := serve(t, p, token)
+	proxy := serve(t, p)
 	for _, url := range []string{"http://example.org/", "http://127.0.0.1/"} {
-		resp, text := get(t, through(t, proxy, token), url)
+		resp, text := get(t, through(t, proxy), url)
 		if resp.StatusCode != 403 {
 			t.Error(resp.Status)
 		}

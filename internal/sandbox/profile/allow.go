@@ -57,9 +57,14 @@ type Allowlist struct {
 
 // Fresh reports whether the listed directories still hold the same names and
 // files. If it returns false, call Allow again: a file that was replaced has
-// lost its grant, and git, for one, fails without ~/.gitconfig. It may be
-// called concurrently.
+// lost its grant. It may be called concurrently.
 func (a Allowlist) Fresh() bool { return a.watched == nil || a.watched.fresh() }
+
+// Lost reports whether a file that commands may read was replaced, as git and editors
+// replace what they write: the new one has no grant, and git, for one, ends with an error
+// at a ~/.gitconfig that it cannot read. It asks less than Fresh, and costs less. It may
+// be called concurrently.
+func (a Allowlist) Lost() bool { return a.watched != nil && a.watched.lost() }
 
 // MaxGrants bounds the list: each grant costs every command a tenth of a
 // microsecond.
@@ -130,6 +135,7 @@ type walk struct {
 	pinned    []string // not granted for writing where the walk meets them; sorted
 	readOnly  []string // nor entered for writing, like blocked; sorted
 	unwatched []string // not watched
+	readable  []string // files that programs cannot do without, whether they exist or not
 	whole     []string // granted without a look into them
 	rights    map[string]Grant
 	notes     []string
@@ -144,7 +150,7 @@ func newWalk(p Paths) *walk {
 	for _, h := range p.Hidden {
 		w.hidden = append(w.hidden, h.Path)
 	}
-	w.readOnly = p.readOnly
+	w.readOnly, w.readable = p.readOnly, p.readable
 	w.blocked = outermost(append([]string{filepath.Join(w.root, "dev"), filepath.Join(w.root, "run")}, w.hidden...))
 	for _, pin := range p.Pinned {
 		if !pin.InPlace && !slices.Contains(w.readOnly, pin.Path) {
@@ -208,6 +214,11 @@ func (w *walk) cover(dir string, right Right) error {
 	if !slices.Contains(w.unwatched, dir) {
 		w.watched.dir(dir).listed = true
 	}
+	for _, path := range w.readable {
+		if filepath.Dir(path) == dir {
+			w.watched.expects(path)
+		}
+	}
 	entries, _ := os.ReadDir(dir) // what the server cannot list stays refused
 	if right&Write != 0 {
 		w.notes = append(w.notes, fmt.Sprintf("with Landlock alone, nothing can be made or removed directly in %s, because something in it is hidden or kept", dir))
@@ -222,6 +233,7 @@ func (w *walk) cover(dir string, right Right) error {
 		case kind.IsDir():
 			err = w.cover(path, right)
 		case kind&os.ModeSymlink == 0 && kind&os.ModeSocket == 0: // their targets have grants of their own
+			w.watched.grants(path, e)
 			err = w.grant(path, false, right)
 		}
 		if err != nil {

@@ -38,6 +38,7 @@ func (r *resolver) hide() {
 	r.hideOutermost()
 	for _, row := range r.tables.readable {
 		r.each(row.names, func(path string, _ bool) {
+			r.readable = append(r.readable, path)
 			if _, _, err := canonical(path); err == nil {
 				r.note("%s stays readable: %s", path, row.why)
 			}

@@ -61,6 +61,7 @@ type Paths struct {
 	// exhausted: the search has met a bound.
 	exhausted bool
 	readOnly  []string // pinned, under Landlock too
+	readable  []string // see builtin/readable.txt; whether they exist or not
 	// closed lists the user's directories that the search could not open.
 	closed     []string
 	unfollowed []Unfollowed

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,8 +17,11 @@ type watch struct {
 
 // watched is a directory as it was when it was first read.
 type watched struct {
-	info     fs.FileInfo // nil: it could not be read
-	listed   bool        // every name in it counts
+	info   fs.FileInfo // nil: it could not be read
+	listed bool        // every name in it counts
+	// granted are the files directly in it that have a grant of their own; nil: there is
+	// none yet, and would be one.
+	granted  map[string]fs.FileInfo
 	at       time.Time
 	names    map[string]identity
 	patterns map[string]string // pattern → the names that matched
@@ -90,6 +94,46 @@ func (w *watch) fresh() bool {
 		}
 	}
 	return true
+}
+
+// grants remembers the file behind an entry of a directory, which gets a grant.
+func (w *watch) grants(path string, e fs.DirEntry) {
+	if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+		w.dir(filepath.Dir(path)).give(filepath.Base(path), info)
+	}
+}
+
+// expects remembers a file that would get a grant if it were there.
+func (w *watch) expects(path string) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		w.dir(filepath.Dir(path)).give(filepath.Base(path), nil)
+	}
+}
+
+func (d *watched) give(name string, info fs.FileInfo) {
+	if d.granted == nil {
+		d.granted = map[string]fs.FileInfo{}
+	}
+	d.granted[name] = info
+}
+
+// lost reports whether another file has the name of one that has a grant of its own. The
+// kernel keeps the files of a ruleset, so that no other gets its number.
+func (w *watch) lost() bool {
+	for path, d := range w.dirs {
+		if len(d.granted) == 0 || d.info == nil {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && info.ModTime().Equal(d.info.ModTime()) && d.at.Sub(info.ModTime()) > tick {
+			continue
+		}
+		for name, was := range d.granted {
+			if info, err := os.Lstat(filepath.Join(path, name)); err == nil && info.Mode().IsRegular() && (was == nil || !os.SameFile(info, was)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tick is longer than the steps in which file systems of Linux count the times of

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/base64"
 	"fmt"
 	"net/url"
 	"os"
@@ -12,7 +11,7 @@ import (
 // throughProxy asks the proxy of the environment for HOST:PORT, and returns the
 // first line of the answer; if the proxy connects, also the first data of the
 // host.
-func throughProxy(target string, connect, withToken bool) (string, error) {
+func throughProxy(target string, connect bool) (string, error) {
 	proxy, err := url.Parse(os.Getenv("HTTP_PROXY"))
 	if err != nil {
 		return "", err
@@ -27,9 +26,6 @@ func throughProxy(target string, connect, withToken bool) (string, error) {
 	request := fmt.Sprintf("GET http://%[1]s/ HTTP/1.1\r\nHost: %[1]s\r\nConnection: close\r\n", target)
 	if connect {
 		request = fmt.Sprintf("CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n", target)
-	}
-	if withToken {
-		request += "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(proxy.User.String())) + "\r\n"
 	}
 	got, err := hear(fd, request+"\r\n")
 	if err != nil {

@@ -28,9 +28,8 @@ func socketTries() []try {
 		{"pair", 1, pair},
 		{"pair-send", 1, sendFromPair},
 		{"serve", 1, serveAndAsk},
-		{"proxy-connect", 1, func(a []string) (string, error) { return throughProxy(a[0], true, true) }},
-		{"proxy-get", 1, func(a []string) (string, error) { return throughProxy(a[0], false, true) }},
-		{"proxy-anonymous", 1, func(a []string) (string, error) { return throughProxy(a[0], true, false) }},
+		{"proxy-connect", 1, func(a []string) (string, error) { return throughProxy(a[0], true) }},
+		{"proxy-get", 1, func(a []string) (string, error) { return throughProxy(a[0], false) }},
 	}
 }
 

@@ -1,0 +1,43 @@
+package egress
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+)
+
+// localhost are the addresses of that name, which programs know without asking.
+var localhost = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+
+// maxLoopback bounds the sockets that a session has for its list.
+const maxLoopback = 32
+
+// loopbackPrefix are the loopback addresses of IPv4.
+var loopbackPrefix = netip.MustParsePrefix("127.0.0.0/8")
+
+// reaches refuses entries that no program could use: programs connect to a loopback
+// address themselves, so there has to be a socket for each at its port.
+func (e entry) reaches() error {
+	switch {
+	case e.name == "localhost" && e.below, strings.HasSuffix(e.name, ".localhost"):
+		return errors.New("programs take a name below localhost for their own loopback; write localhost and the port, as in localhost:8080")
+	case e.name == "" && !e.prefix.IsSingleIP() && loopbackPrefix.Contains(e.prefix.Addr()):
+		return errors.New("loopback addresses are listed one by one, with their ports, as in 127.0.0.1:5432")
+	}
+	return nil
+}
+
+// Loopback returns the listed addresses of the machine's loopback. Each has one port.
+func (h Hosts) Loopback() (list []netip.AddrPort) {
+	for _, e := range h.entries {
+		addr := e.prefix.Addr()
+		switch {
+		case e.name != "" || !e.prefix.IsSingleIP() || !addr.IsLoopback():
+		case e.port != 0:
+			list = append(list, netip.AddrPortFrom(addr, e.port))
+		default:
+			list = append(list, netip.AddrPortFrom(addr, 80), netip.AddrPortFrom(addr, 443))
+		}
+	}
+	return list
+}

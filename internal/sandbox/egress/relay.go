@@ -1,0 +1,82 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// Relay carries every connection of a listener to one address, which the list names,
+// until ctx is done or the proxy is closed, and then returns nil. Programs ask for a
+// loopback address themselves and not through a proxy, and their own loopback is another
+// one than the machine's. Relay owns the listener and closes it. When it returns, all
+// its connections have ended.
+func (p *Proxy) Relay(ctx context.Context, l net.Listener, to netip.AddrPort) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(errEnded)
+	d := newSessionListener(p, l)
+	if err := p.enter(d, cancel); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer p.leave(d)
+	stop := context.AfterFunc(ctx, func() { d.end(l) })
+	defer stop()
+	failure := d.accept(ctx, to)
+	d.end(l)
+	cancel(errEnded)
+	d.conns.Wait()
+	return failure
+}
+
+// acceptPause is how long the next connection waits after one could not be accepted, for
+// example because the server has no descriptor left.
+const acceptPause = 50 * time.Millisecond
+
+func (d *sessionListener) accept(ctx context.Context, to netip.AddrPort) error {
+	for {
+		conn, err := d.Accept()
+		var passes net.Error
+		switch {
+		case err == nil:
+			c := conn.(*client)
+			c.open = false // its first bytes are no header
+			go d.relay(ctx, c, to)
+		case ctx.Err() != nil:
+			return nil
+		case errors.As(err, &passes) && passes.Temporary(): //nolint:staticcheck // as net/http
+			time.Sleep(acceptPause)
+		default:
+			return fmt.Errorf("cannot accept connections to %s: %w", to, err)
+		}
+	}
+}
+
+// relay carries one connection. Neither side sees the other's bytes changed or read.
+func (d *sessionListener) relay(ctx context.Context, c *client, to netip.AddrPort) {
+	upstream, err := d.proxy.dial(ctx, to, 1)
+	if err != nil {
+		c.closing.Store(true) // there is nothing to read before the end
+		d.proxy.o.Log.DebugContext(ctx, "egress", "host", to.Addr(), "port", to.Port(), "err", err)
+		c.cut()
+		d.connClosed()
+		return
+	}
+	t := &tunnel{listener: d, client: c, upstream: upstream, fromClient: c}
+	defer t.end()
+	stop := context.AfterFunc(ctx, func() {
+		_ = upstream.Close()
+		c.cut()
+	})
+	defer stop()
+	t.touch()
+	down := make(chan struct{})
+	go func() {
+		defer close(down)
+		t.copy(t.client, t.upstream)
+	}()
+	t.copy(t.upstream, t.fromClient)
+	<-down
+}
