@@ -41,6 +41,7 @@ type view struct {
 	covered map[string]*uintptr
 	spaces  map[string]*uintptr
 	socket  *uintptr
+	counts  []*uintptr // see Enclosure.Unreached
 }
 
 // inNamespaces are the kinds that are always made, with their names in
@@ -75,6 +76,11 @@ func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	}
 	if v.socket != nil {
 		n.listener = os.NewFile(*v.socket, "listener")
+	}
+	for _, fd := range v.counts {
+		if *fd != 0 {
+			n.counts = append(n.counts, int(*fd))
+		}
 	}
 	return nil
 }
@@ -381,6 +387,9 @@ func (v *view) network() error {
 	control := v.open("open a socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	v.at("start the loopback", unix.SYS_IOCTL, control, unix.SIOCSIFFLAGS, hold(&v.childSteps, up))
 	v.done(control)
+	if err := v.count(); err != nil {
+		return err
+	}
 	if v.spec.Listen == 0 {
 		return nil
 	}
