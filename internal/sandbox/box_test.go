@@ -165,7 +165,7 @@ func (b *box) sh(script string) outcome {
 // in runs a shell script confined, in the workspace, in a session.
 func (b *box) in(session, script string) outcome {
 	b.t.Helper()
-	o, err := b.run(Command{Session: tipstaff.SessionID(session), Dir: b.ws}, script)
+	o, err := b.run(Command{Session: tipstaff.SessionID(session), Dir: b.ws, Program: "sh"}, script)
 	if err != nil {
 		b.t.Fatalf("%q: %v", script, err)
 	}
