@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"tipstaff"
-	"tipstaff/internal/nearest"
+	"tipstaff/internal/command/programs"
 	"tipstaff/internal/policy"
 )
 
@@ -142,7 +142,7 @@ func explainMissing(g *policy.Grant, message []byte) string {
 	if strings.ContainsRune(name, '/') {
 		return why
 	}
-	if near := nearest.To(name, onPath(g.Env())); near != "" {
+	if near := programs.Meant(name, onPath(g.Env()), func(string) bool { return true }); near != "" {
 		why += fmt.Sprintf(" Did you mean %q?", near)
 	}
 	return why
