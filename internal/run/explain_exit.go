@@ -19,6 +19,9 @@ import (
 // many processes the command has left behind.
 func explainEnd(g *policy.Grant, r *tipstaff.Result, left int) {
 	text := slices.Concat(endOf(r.Stderr), endOf(r.Stdout))
+	if g.Request().Parent == "" {
+		Blame(r, r.Unreached, text)
+	}
 	switch {
 	case len(g.Argv()) == 0: // its commands have reported what their exit codes mean
 		r.Notes = append(r.Notes, explainUnfound(g, r, text)...)

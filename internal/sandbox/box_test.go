@@ -272,6 +272,9 @@ func (r *running) wait() outcome {
 	o.Stdout.Head, o.Stderr.Head = r.texts[0].Bytes(), r.texts[1].Bytes()
 	o.text = r.texts[0].String() + r.texts[1].String()
 	r.confined.Explain(&o.Result)
+	if o.Unreached != "" { // the runner decides that, by what was printed
+		o.Refusals = append(o.Refusals, o.Unreached)
+	}
 	r.confined.Release()
 	return o
 }

@@ -23,10 +23,9 @@ func (c *Confined) explainNetwork(r *tipstaff.Result, failed bool) {
 	switch {
 	case !failed, c.isScript(), r.MissedNetwork:
 	case hosts > 0 && !mixed:
-		r.Refusals = append(r.Refusals, "It tried to reach another host. "+c.session.networkSentence())
-		r.MissedNetwork = true
+		r.Unreached = "It tried to reach another host. " + c.session.networkSentence()
 	case hosts > 0, ports > 0: // a look-up of a name, or a datagram to itself
-		r.Refusals = append(r.Refusals, "It may have tried to reach another host. "+c.session.networkSentence())
+		r.Unreached = "It may have tried to reach another host. " + c.session.networkSentence()
 	}
 }
 

@@ -92,7 +92,7 @@ func TestAScriptIsNotToldWhatItsCommandsDidWithout(t *testing.T) {
 		}
 	}
 	r := tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 1}
-	if script.Explain(&r); len(r.Refusals) > 0 {
+	if script.Explain(&r); len(r.Refusals) > 0 || r.Unreached != "" {
 		t.Errorf("of the script is said %q", r.Refusals)
 	}
 }

@@ -156,7 +156,7 @@ func (l *layers) remove(dir string) bool {
 func (sess *sessionSandbox) supervise(c proc.Call) {
 	switch {
 	case sess.settings.asksSockets && c.Number() == unix.SYS_SOCKET && uint32(c.Argument(0)) != unix.AF_UNIX:
-		sess.refuse(refusal{why: "It asked for a socket. " + sess.networkSentence(), network: true, probing: true})
+		sess.refuse(refusal{why: "It asked for a socket. " + sess.networkSentence(), probing: true})
 		c.Return(unix.EPERM)
 	case sess.doors != nil && sess.doors.answer(c):
 	case sess.settings.asks:

@@ -15,8 +15,7 @@ import (
 type refusal struct {
 	why     string // a sentence
 	network bool   // it was a host
-	// probing says that programs go on without it, as a rule: it is of interest if the
-	// command has failed.
+	// probing says that programs go on without it, as a rule: see [tipstaff.Result.Unreached].
 	probing bool
 }
 
@@ -74,16 +73,18 @@ func (c *Confined) sinceBegin() (list []refusal, mixed bool) {
 	return slices.Clone(sess.refusals[len(sess.refusals)-n:]), mixed
 }
 
-// explainRefused adds what was refused. Refusals of what programs probe are reported by
-// the command that has failed, not by its script.
+// explainRefused adds what was refused.
 func (c *Confined) explainRefused(r *tipstaff.Result, failed bool) {
 	list, mixed := c.sinceBegin()
 	for _, one := range list {
-		if one.probing && (!failed || c.isScript()) {
-			continue
-		}
 		if mixed {
 			one.why = "A command of this session, perhaps another one: " + one.why
+		}
+		if one.probing {
+			if failed && !c.isScript() {
+				r.Unreached = one.why
+			}
+			continue
 		}
 		if !slices.Contains(r.Refusals, one.why) {
 			r.Refusals = append(r.Refusals, one.why)

@@ -104,6 +104,7 @@ func (r *scriptRun) command(m ipc.Message, files []*os.File) {
 	release := sync.OnceFunc(func() { ipc.CloseAll(files) })
 	defer release()
 	req, live := r.request(m, files)
+	seen := sameFile(files[fromErr], r.stderr)
 	live.Process = func(p run.Signaller) { r.set(m.ID, p) }
 	live.Started = func() {
 		release()
@@ -122,11 +123,11 @@ func (r *scriptRun) command(m ipc.Message, files []*os.File) {
 		if hint := tipstaff.AsError(err).Hint; hint != "" {
 			res.Notes = []string{bounded(m.Words[0]) + ": " + hint}
 		}
-		r.note(m.ID, &one, &res)
+		r.note(m.ID, &one, &res, seen)
 		r.answer(ipc.Message{ID: m.ID, Code: one.ExitCode, Refused: one.Rule != "", Text: said(&one, err)})
 		return
 	}
-	r.note(m.ID, &tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: res.ExitCode}, &res)
+	r.note(m.ID, &tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: res.ExitCode}, &res, seen)
 	r.answer(ipc.Message{ID: m.ID, Code: res.ExitCode, UserNanoseconds: int64(res.Usage.UserCPU), SystemNanoseconds: int64(res.Usage.SystemCPU)})
 }
 
@@ -268,11 +269,15 @@ func (r *scriptRun) unset(id uint64) {
 }
 
 // note keeps of an ended command what the answer tells.
-func (r *scriptRun) note(id uint64, one *tipstaff.ScriptCommand, res *tipstaff.Result) {
+func (r *scriptRun) note(id uint64, one *tipstaff.ScriptCommand, res *tipstaff.Result, seen bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if one.ExitCode != 0 {
 		r.report.add(*one)
+		r.report.failed++
+	}
+	if res.Unreached != "" {
+		r.report.unreached = append(r.report.unreached, unreached{res.Unreached, seen})
 	}
 	if why := crashed(res); why != "" && !r.signals[id] {
 		res.Notes = append(res.Notes, bounded(one.Words[0])+why)

@@ -23,6 +23,17 @@ type report struct {
 	refusals []string
 	notes    []string
 	network  bool
+	// unreached are the commands that tried in vain to reach another host.
+	unreached []unreached
+	failed    int
+}
+
+// unreached is what is said of a command that tried in vain to reach another host.
+type unreached struct {
+	why string
+	// seen: it wrote its errors to those of the script, where the server can read them,
+	// and not into a pipe.
+	seen bool
 }
 
 // add adds a command that failed or was refused. Its words are in the call, so that a part
@@ -82,6 +93,15 @@ func (p *report) tell(res *tipstaff.Result) {
 	res.Commands, res.Further = p.commands, p.further
 	res.MissedNetwork = res.MissedNetwork || p.network
 	res.Refusals = append(p.refusals, res.Refusals...)
+	for _, one := range p.unreached {
+		var words []byte
+		if one.seen && p.failed == 1 { // else nobody knows whose words they are
+			words = lastOf(res.Stderr)
+		}
+		if !slices.Contains(res.Refusals, one.why) {
+			run.Blame(res, one.why, words)
+		}
+	}
 	for _, note := range p.notes {
 		if res.ExitCode == 1 || !strings.HasSuffix(note, run.NoError) {
 			res.Notes = append(res.Notes, note)
@@ -98,6 +118,13 @@ func crashed(res *tipstaff.Result) string {
 		return ""
 	}
 	return " was ended by " + res.Signal + ", which tipstaff did not send."
+}
+
+func lastOf(s tipstaff.Stream) []byte {
+	if s.Dropped > 0 {
+		return s.Tail
+	}
+	return s.Head
 }
 
 func bounded(s string) string {

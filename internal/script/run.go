@@ -32,6 +32,7 @@ type scriptRun struct {
 	// streams; nil: it has none.
 	terminal *proc.Terminal
 	stdin    fs.FileInfo // of the script
+	stderr   fs.FileInfo
 
 	ctx    context.Context //nolint:containedctx // it is that of the script's commands, and ends with the script
 	cancel context.CancelCauseFunc
@@ -108,6 +109,9 @@ func (r *scriptRun) handOver(p *process) error {
 	}
 	defer closeStreams()
 	if r.stdin, err = statOf(streams[0]); err != nil {
+		return err
+	}
+	if r.stderr, err = statOf(streams[2]); err != nil {
 		return err
 	}
 	// A script process that does not read must not hold the call up.
