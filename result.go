@@ -36,6 +36,10 @@ type Result struct {
 	// MissedNetwork reports that the command wanted hosts that it may not
 	// reach. Running it again, or for longer, changes nothing.
 	MissedNetwork bool
+	// Unreached says, in a sentence, that the command tried in vain to reach another host;
+	// "" if it did not. Programs also do that beside their work, so that it is no refusal
+	// yet: see run.Blame.
+	Unreached string
 	// ByPerson reports that a person has ended the command, who looks after it.
 	ByPerson bool
 	// Recording is the file that keeps the outputs unchanged; the zero

@@ -1,11 +1,18 @@
 // Package nearest finds the word that somebody probably meant who typed another one.
 package nearest
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // longest bounds the words that are compared, in bytes: the work grows with the square,
 // and a word may come from a caller.
 const longest = 64
+
+// short is how long a word is, in characters, in which another letter makes another word:
+// rg is no slip of rm. A letter too many, too few or swapped may be one.
+const short = 3
 
 // To returns the name that word was probably meant to be, "" if there is none. That is
 // the name at the smallest [Distance], at most a third of the word's length, and of
@@ -27,11 +34,20 @@ func ToFunc(word string, names []string, usable func(string) bool) string {
 		if len(name) > longest || name == word {
 			continue
 		}
-		if n := Distance(typed, strings.ToLower(name)); n < least && usable(name) {
+		n := Distance(typed, strings.ToLower(name))
+		if n < least && (len([]rune(typed)) > short || len(name) != len(typed) || sameLetters(typed, strings.ToLower(name))) && usable(name) {
 			best, least = name, n
 		}
 	}
 	return best
+}
+
+// sameLetters reports whether two words differ only in the order of their letters.
+func sameLetters(a, b string) bool {
+	x, y := []rune(a), []rune(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 // Distance counts the characters that are inserted, deleted, replaced or swapped with a

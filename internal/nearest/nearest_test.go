@@ -50,6 +50,8 @@ func TestANameIsProposedIfAThirdOfTheWordDiffers(t *testing.T) {
 		"xxaudit":   "audit",
 		"xxxaudit":  "",
 		"auditxxxx": "",
+		"cut":       "", // another word
+		"act":       "cat",
 	} {
 		if got := To(word, names); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)

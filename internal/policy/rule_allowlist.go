@@ -4,9 +4,8 @@ import (
 	"errors"
 	"strings"
 
-	"tipstaff/internal/nearest"
-
 	"tipstaff"
+	"tipstaff/internal/command/programs"
 )
 
 // allowlist lets only listed programs run, and finds the file (contract A6, A7,
@@ -37,7 +36,7 @@ func (r allowlist) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	case !allowed:
 		return []Finding{notAllowed(req.Family, word, "", &d.Allowlist)}
 	case got.err != nil:
-		return []Finding{unavailable(word, got.err, &d.Allowlist, w)}
+		return []Finding{unavailable(word, got.err, &d.Allowlist, w, d.Dir)}
 	}
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
@@ -73,22 +72,32 @@ func notAllowed(family tipstaff.Family, word, by string, l *Allowlist) Finding {
 type programFinder interface {
 	// UnsearchedDir returns a directory that the server does not search, or "".
 	UnsearchedDir(name string) string
+	// Near returns the program that a word was probably meant to be, or "": of the
+	// directories that the server searches, or of the one that the word names.
+	Near(word string, dir Directory) string
 }
 
 // unavailable says that an allowed program cannot run, and where it is if it is
 // installed where the server does not look.
-func unavailable(word string, err error, l *Allowlist, w World) Finding {
+func unavailable(word string, err error, l *Allowlist, w World, dir Directory) Finding {
 	f := Finding{Rule: "program", Details: map[string]any{"command": shown(word)}}
 	if errors.Is(err, ErrNotExecutable) {
 		f.Code = tipstaff.ProgramNotExecutable
 		f.Msg = "the program " + quoted(word) + " is allowed, but it cannot be executed"
 		f.Hint = "It needs the permission to be executed: chmod +x, or ask the operator."
+		if errors.Is(err, ErrNoFile) {
+			f.Hint = "It is a directory, or no regular file."
+		}
 		return f
 	}
 	f.Code = tipstaff.ProgramNotFound
 	f.Msg = "the program " + quoted(word) + " is allowed, but it was not found"
 	f.Hint = "It is not installed where the server looks for programs; ask the operator to install it."
-	if m, ok := w.(programFinder); ok {
+	if strings.Contains(word, "/") {
+		f.Hint = "There is no such file; a relative path counts from the working directory."
+	}
+	m, ok := w.(programFinder)
+	if ok {
 		if dir := m.UnsearchedDir(word); dir != "" {
 			f.Hint = "It is installed in " + dir + ", where the server does not look for programs; ask the operator to add that directory to TIPSTAFF_PATH."
 		}
@@ -97,7 +106,11 @@ func unavailable(word string, err error, l *Allowlist, w World) Finding {
 		_, err := w.Lookup(name)
 		return name != word && !strings.Contains(name, "/") && err == nil
 	}
-	if near := nearest.ToFunc(word, l.Names, exists); near != "" {
+	near := programs.Meant(word, l.Names, exists)
+	if ok && near == "" && l.Any {
+		near = m.Near(word, dir)
+	}
+	if near != "" {
 		f.Hint = "Did you mean " + quoted(near) + "? " + f.Hint
 	}
 	return f

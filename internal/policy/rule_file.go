@@ -36,7 +36,7 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	case !ok:
 		return []Finding{j.notNamed(d.Argv[0], "")}
 	case got.err != nil:
-		return []Finding{unavailable(d.Argv[0], got.err, &j.list, w)}
+		return []Finding{unavailable(d.Argv[0], got.err, &j.list, w, d.Dir)}
 	}
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"strings"
 
 	"tipstaff/internal/command/cmdline"
@@ -17,7 +18,8 @@ func shown(text string) string {
 	const most = 200
 	cut := ""
 	if len(text) > most {
-		text, cut = strings.ToValidUTF8(text[:most], ""), "…"
+		kept := strings.ToValidUTF8(text[:most], "")
+		text, cut = kept, fmt.Sprintf("… %d bytes more", len(text)-len(kept))
 	}
 	return cmdline.Escape(text) + cut
 }

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"tipstaff/internal/nearest"
+	"tipstaff/internal/command/programs"
 )
 
 // maxNamed is how many allowed names a refusal lists before it counts the rest.
@@ -18,7 +18,7 @@ func explainList(word, by string, l *Allowlist) string {
 		say = append(say, by+" would start it, so it must be allowed as well.")
 	}
 	say = append(say, namesAllowed(l))
-	if near := nearest.To(word, l.Names); near != "" {
+	if near := programs.Meant(word, l.Names, func(string) bool { return true }); near != "" {
 		say = append(say, "Did you mean "+quoted(near)+"?")
 	} else if first, rest, ok := strings.Cut(strings.TrimSpace(word), " "); ok && rest != "" && l.lists(first) {
 		say = append(say, "The command is one word; its arguments are given apart from it.")

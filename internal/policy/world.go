@@ -109,6 +109,7 @@ func (e worldError) Error() string { return string(e) }
 const (
 	ErrNotFound      = worldError("not found")       // nothing exists there
 	ErrNotExecutable = worldError("not executable")  // it exists, and nobody may execute it
+	ErrNoFile        = worldError("no file")         // beside ErrNotExecutable: a directory, or a device
 	ErrNotDirectory  = worldError("not a directory") // it exists, and is something else
 	ErrNotEnterable  = worldError("not enterable")   // the server's user may not enter it
 	// ErrExhausted: the machine has no descriptor or memory left to examine it.

@@ -22,6 +22,7 @@ type Enclosure struct {
 	open      bool        // it confines nothing
 	enter     []namespace // descriptors of the namespaces; empty: the server's
 	listeners []*os.File
+	counts    []int // descriptors of the counters of the network namespace: see Unreached
 	roots     map[string]int
 	covered   map[string]int // descriptors of the directories that mounts cover, by path: see Bind
 
@@ -133,6 +134,9 @@ func (n *Enclosure) Close() {
 		_ = unix.Close(fd)
 	}
 	for _, fd := range n.covered {
+		_ = unix.Close(fd)
+	}
+	for _, fd := range n.counts {
 		_ = unix.Close(fd)
 	}
 	for _, l := range n.listeners {

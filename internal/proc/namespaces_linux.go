@@ -42,6 +42,7 @@ type view struct {
 	covered map[string]*uintptr
 	spaces  map[string]*uintptr
 	sockets []*uintptr
+	counts  []*uintptr // see Enclosure.Unreached
 }
 
 // inNamespaces are the kinds that are always made, with their names in
@@ -76,6 +77,11 @@ func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	}
 	for _, fd := range v.sockets {
 		n.listeners = append(n.listeners, os.NewFile(*fd, "listener"))
+	}
+	for _, fd := range v.counts {
+		if *fd != 0 {
+			n.counts = append(n.counts, int(*fd))
+		}
 	}
 	return nil
 }
@@ -382,6 +388,9 @@ func (v *view) network() error {
 	control := v.open("open a socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	v.at("start the loopback", unix.SYS_IOCTL, control, unix.SIOCSIFFLAGS, hold(&v.childSteps, up))
 	v.done(control)
+	if err := v.count(); err != nil {
+		return err
+	}
 	for _, at := range v.spec.Listen {
 		v.listen(at)
 	}

@@ -312,3 +312,39 @@ func TestABombInNamespacesIsBounded(t *testing.T) {
 		t.Errorf("%d processes are left", n)
 	}
 }
+
+// TestWhatTheNetworkRefusedIsCounted: a connection that has nowhere to go is counted, one
+// within the loopback is not.
+func TestWhatTheNetworkRefusedIsCounted(t *testing.T) {
+	e := newEngine(t)
+	n := enclose(t, e, &NamespaceSpec{OwnNetwork: true})
+	for _, c := range []struct {
+		says, script string
+		want         Unreached
+	}{
+		{"nothing", "true", Unreached{}},
+		{"a refused port of its own", "bash -c ': 3<>/dev/tcp/127.0.0.1/9'", Unreached{}},
+		{"a host", "bash -c ': 3<>/dev/tcp/192.0.2.1/80'", Unreached{Hosts: 1}},
+		{"a host by IPv6", "bash -c ': 3<>/dev/tcp/2001:db8::1/80'", Unreached{Hosts: 1}},
+		{"a datagram to a host", "bash -c ': 3<>/dev/udp/192.0.2.1/53'", Unreached{Hosts: 1}},
+		{"a datagram that nobody takes", "bash -c 'echo x > /dev/udp/127.0.0.1/53'", Unreached{Ports: 1}},
+	} {
+		before := n.Unreached()
+		got := inside(t, n, "/", c.script+" 2>&1; true")
+		now := n.Unreached()
+		if diff := (Unreached{now.Hosts - before.Hosts, now.Ports - before.Ports}); diff != c.want {
+			t.Errorf("%s: %+v, want %+v; it printed %q", c.says, diff, c.want, got)
+		}
+	}
+	if got := enclose(t, e, &NamespaceSpec{}).Unreached(); got != (Unreached{}) {
+		t.Errorf("of the machine's network %+v is counted", got)
+	}
+}
+
+func BenchmarkUnreached(b *testing.B) {
+	e := newEngine(b)
+	n := enclose(b, e, &NamespaceSpec{OwnNetwork: true})
+	for b.Loop() {
+		_ = n.Unreached()
+	}
+}

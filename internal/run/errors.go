@@ -48,8 +48,8 @@ func startError(g *policy.Grant, err error) error {
 		e.Hint = "This is a fault of the machine or the server; tell the operator if it stays."
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
 		e.Code = tipstaff.ProgramNotFound
-		e.Msg = fmt.Sprintf("Program %q could not be started: its file, or the interpreter that its first line names, does not exist.", name)
-		e.Hint = "Check the first line (#!) of the script, or ask the operator to install what is missing."
+		e.Msg = fmt.Sprintf("Program %q could not be started: its file, or what it needs to start, does not exist for commands.", name)
+		e.Hint = "Commands may not see all that is on the machine; tipstaff doctor --paths tells the operator what they see."
 	case errors.Is(err, syscall.ENOEXEC):
 		e.Code = tipstaff.ProgramNotExecutable
 		e.Msg = fmt.Sprintf("Program %q could not be started: its file has no format that this system can run.", name)
@@ -67,6 +67,11 @@ func startError(g *policy.Grant, err error) error {
 	default:
 		e.Msg = fmt.Sprintf("Program %q could not be started.", name)
 		e.Hint = "This is a fault of the machine or the server; tell the operator if it stays."
+	}
+	if e.Code == tipstaff.ProgramNotFound || e.Code == tipstaff.ProgramNotExecutable {
+		if why, hint := whyUnstartable(g.Program().Path); why != "" {
+			e.Msg, e.Hint = fmt.Sprintf("Program %q could not be started: %s.", name, why), hint
+		}
 	}
 	return e
 }

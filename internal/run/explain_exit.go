@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"tipstaff"
-	"tipstaff/internal/nearest"
+	"tipstaff/internal/command/programs"
 	"tipstaff/internal/policy"
 )
 
@@ -18,11 +18,18 @@ import (
 // what was ended after it. It says nothing where it does not know. left is how
 // many processes the command has left behind.
 func explainEnd(g *policy.Grant, r *tipstaff.Result, left int) {
-	if r.Cause == tipstaff.Exited && len(g.Argv()) > 0 { // a script says itself which command failed
-		r.Notes = append(r.Notes, explainExit(g, r)...)
+	text := slices.Concat(endOf(r.Stderr), endOf(r.Stdout))
+	if g.Request().Parent == "" {
+		Blame(r, r.Unreached, text)
 	}
-	if g.Request().Terminal == nil && (r.Cause == tipstaff.Exited && r.ExitCode != 0 || r.Cause == tipstaff.TimedOut) {
-		r.Notes = append(r.Notes, explainNoPerson(endOf(r.Stderr))...)
+	switch {
+	case len(g.Argv()) == 0: // its commands have reported what their exit codes mean
+		r.Notes = append(r.Notes, explainUnfound(g, r, text)...)
+	case r.Cause == tipstaff.Exited:
+		r.Notes = append(r.Notes, explainExit(g, r, text)...)
+	}
+	if g.Request().Terminal == nil && (r.Cause == tipstaff.Exited && r.ExitCode != 0 || r.Cause == tipstaff.TimedOut || len(r.Commands) > 0) {
+		r.Notes = append(r.Notes, explainNoPerson(text)...)
 	}
 	if r.WaitedForInput {
 		r.Notes = append(r.Notes, WaitsForInput(g.Request()))
@@ -55,22 +62,42 @@ func WaitsForInput(req *tipstaff.Request) string {
 
 // explainExit says what an exit code means that is not the program's own word
 // for failure.
-func explainExit(g *policy.Grant, r *tipstaff.Result) []string {
-	message := endOf(r.Stderr)
-	if g.Request().Terminal != nil {
-		message = endOf(r.Stdout) // there is one stream
-	}
+func explainExit(g *policy.Grant, r *tipstaff.Result, text []byte) []string {
 	switch code := r.ExitCode; {
-	case code == 127:
-		return []string{explainMissing(g, message)}
-	case code == 126:
-		return []string{explainBarred(message)}
+	case code == 127 || code == 126:
+		if g.Request().Parent != "" {
+			return nil // its script has its output
+		}
+		return []string{unfound(g, code, text)}
 	case code > 128 && deadly[code-128] != "" && filepath.Base(g.Argv()[0]) != "git": // git exits with 128 and more
 		return []string{fmt.Sprintf("%d is 128+%d: a program that it ran was ended by %s, which tipstaff did not send.", code, code-128, deadly[code-128])}
 	case code == 1 && r.Stderr.Total() == 0:
 		return explainNo(g.Argv())
 	}
 	return nil
+}
+
+// explainUnfound explains the exit codes 126 and 127 of the commands of a script: those
+// that ran themselves.
+func explainUnfound(g *policy.Grant, r *tipstaff.Result, text []byte) (notes []string) {
+	for _, c := range r.Commands {
+		if why := unfound(g, c.ExitCode, text); c.Msg == "" && why != "" && !slices.Contains(notes, why) {
+			notes = append(notes, why)
+		}
+	}
+	return notes
+}
+
+// unfound explains an exit code by which a program reports another one that it could not
+// start; "" for other codes.
+func unfound(g *policy.Grant, code int, text []byte) string {
+	switch code {
+	case 127:
+		return explainMissing(g, text)
+	case 126:
+		return explainBarred(text)
+	}
+	return ""
 }
 
 // deadly are the signals by which programs die, by the numbers that all
@@ -88,6 +115,9 @@ var answersNo = map[string]string{
 	"test": "the expression is false", "[": "the expression is false",
 }
 
+// NoError ends the note on an exit code by which a program only answers no.
+const NoError = "; that is no error."
+
 const (
 	noMatch    = "nothing matched"
 	theyDiffer = "the two differ"
@@ -100,7 +130,7 @@ func explainNo(argv []string) []string {
 		name += " " + argv[1]
 	}
 	if means := answersNo[name]; means != "" {
-		return []string{fmt.Sprintf("%s exits with 1 when %s; that is no error.", name, means)}
+		return []string{fmt.Sprintf("%s exits with 1 when %s%s", name, means, NoError)}
 	}
 	return nil
 }
@@ -138,11 +168,11 @@ func explainMissing(g *policy.Grant, message []byte) string {
 	if name == "" {
 		return "127 usually means that the program could not find another one that it wanted to run."
 	}
-	why := fmt.Sprintf("127 means that a program was not found: %.100q.", name)
+	why := fmt.Sprintf("127 usually means that a program was not found, here perhaps %.100q.", name)
 	if strings.ContainsRune(name, '/') {
 		return why
 	}
-	if near := nearest.To(name, onPath(g.Env())); near != "" {
+	if near := programs.Meant(name, onPath(g.Env()), func(string) bool { return true }); near != "" {
 		why += fmt.Sprintf(" Did you mean %q?", near)
 	}
 	return why
@@ -150,7 +180,7 @@ func explainMissing(g *policy.Grant, message []byte) string {
 
 func explainBarred(message []byte) string {
 	if name := named(barred(), message); name != "" {
-		return fmt.Sprintf("126 means that a program may not be executed: %.100q. A script needs the mode for it (chmod +x), or is run by its interpreter.", name)
+		return fmt.Sprintf("126 usually means that a program may not be executed, here perhaps %.100q. A script needs the mode for it (chmod +x), or is run by its interpreter.", name)
 	}
 	return "126 usually means that the program found another one that it may not execute."
 }
@@ -188,7 +218,7 @@ func onPath(env []string) []string {
 type complaint struct{ words, advice string }
 
 var complaints = []complaint{
-	{"EOF when reading a line", "It asked for input and there was none: give its answers in input, or use an option that answers for you."},
+	{"EOF when reading a line", "It may have asked for input, and there was none: give its answers in input, or use an option that answers for you."},
 	{"not a tty", WantsTerminal},
 	{"not a TTY", WantsTerminal},
 	{"not a terminal", WantsTerminal},
@@ -196,12 +226,12 @@ var complaints = []complaint{
 	{"must be connected to a terminal", WantsTerminal},
 	{"Error opening terminal", WantsTerminal},
 	{"/dev/tty: No such device or address", WantsTerminal},
-	{"could not read Username for", "git asked for a name and a password, and there is no person to ask: ask the operator for credentials."},
+	{"could not read Username for", "git may have asked for a name and a password, and there is no person to answer: ask the operator for credentials."},
 }
 
 // WantsTerminal says of a program that it failed without a terminal. A front that
 // can give commands one adds how.
-const WantsTerminal = "It wants a terminal, and there is none: look for an option that does without (--yes, --batch, --no-interactive), or give its answers in input."
+const WantsTerminal = "It may want a terminal, and there is none: look for an option that does without (--yes, --batch, --no-interactive), or give its answers in input."
 
 // explainNoPerson explains the last words of a program that wanted a person or
 // a terminal.

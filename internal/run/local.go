@@ -117,6 +117,10 @@ type Started interface {
 	Reached
 }
 
+// Reporter is something started that knows more of how it has ended than its output and
+// its exit code say: a script knows how its commands have ended.
+type Reporter interface{ Report(r *tipstaff.Result) }
+
 // Carry carries out g with start, which must start exactly what the grant permits, in
 // what Carry has prepared. Carry confines the command, keeps its output, ends it when
 // its time is up or ctx is done, and reports how it ended. It returns an error of start
@@ -175,6 +179,9 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	r.WaitedForInput = waits
 	r.Stdout, r.Stderr = s.output()
 	r.Bound, r.Spooled = g.OutputBytes(), kept.Spooled()
+	if of, is := p.(Reporter); is {
+		of.Report(&r)
+	}
 	confined.Explain(&r)
 	giveBack(&r, confined, lent)
 	l.explainVariables(g, &r)

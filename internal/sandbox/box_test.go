@@ -165,7 +165,7 @@ func (b *box) sh(script string) outcome {
 // in runs a shell script confined, in the workspace, in a session.
 func (b *box) in(session, script string) outcome {
 	b.t.Helper()
-	o, err := b.run(Command{Session: tipstaff.SessionID(session), Dir: b.ws}, script)
+	o, err := b.run(Command{Session: tipstaff.SessionID(session), Dir: b.ws, Program: "sh"}, script)
 	if err != nil {
 		b.t.Fatalf("%q: %v", script, err)
 	}
@@ -272,6 +272,9 @@ func (r *running) wait() outcome {
 	o.Stdout.Head, o.Stderr.Head = r.texts[0].Bytes(), r.texts[1].Bytes()
 	o.text = r.texts[0].String() + r.texts[1].String()
 	r.confined.Explain(&o.Result)
+	if o.Unreached != "" { // the runner decides that, by what was printed
+		o.Refusals = append(o.Refusals, o.Unreached)
+	}
 	r.confined.Release()
 	return o
 }

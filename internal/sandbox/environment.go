@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -78,26 +77,3 @@ func temporary(p profile.Profile, dirs ...string) string {
 	}
 	return "/dev/shm"
 }
-
-// sessionContext is the key of the session sandbox in a context.
-type sessionContext struct{}
-
-func withSession(ctx context.Context, sess *sessionSandbox) context.Context {
-	return context.WithValue(ctx, sessionContext{}, sess)
-}
-
-// noteRefused keeps what the proxy refused, for the hint in the answer.
-func noteRefused(ctx context.Context, host, why string) {
-	if sess, ok := ctx.Value(sessionContext{}).(*sessionSandbox); ok {
-		sess.mu.Lock()
-		defer sess.mu.Unlock()
-		if len(sess.refused) < maxRefused {
-			sess.refused = append(sess.refused, refusal{host, why})
-		}
-	}
-}
-
-// refusal is a host that the proxy refused, and why.
-type refusal struct{ host, why string }
-
-const maxRefused = 16

@@ -6,21 +6,20 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"sync"
 
 	"tipstaff"
 )
 
-// cause is one way in which the sandbox stops programs, and how programs report it.
+// cause is one way in which the sandbox stops programs without a trace in the server,
+// and how programs report it.
 type cause struct {
 	// words are in what a program prints, in lower case: each line that explain can
-	// explain has one of them. They are searched for in all output of commands, so
-	// they should be rare and have at least wordBytes.
+	// explain has one of them.
 	words []string
 	// proven says that explain has checked the machine: what it says is true even
 	// if the command succeeded and the line is part of its normal output.
 	proven bool
-	// explain returns a sentence about what the sandbox refused; "" if the cause
+	// explain returns a clause that ends "It may have failed because"; "" if the cause
 	// was something else.
 	explain func(*Confined, remark) string
 }
@@ -45,18 +44,9 @@ var causes = []cause{
 	{words: pushWords, proven: true, explain: (*Confined).whyNotPushed},
 	{words: ownerWords, explain: (*Confined).whyNotOwner},
 	{words: attributeWords, explain: (*Confined).whyNoAttributes},
-	{words: networkWords, explain: (*Confined).whyNoNetwork},
 	{words: pathWords, proven: true, explain: (*Confined).whyNoPath},
 	{words: temporaryWords, proven: true, explain: (*Confined).whyNotInTmp},
 }
-
-var causeWords = sync.OnceValue(func() *wordSearch {
-	var words [][]string
-	for _, c := range causes {
-		words = append(words, c.words)
-	}
-	return newWordSearch(words)
-})
 
 const (
 	// explainedBytes is how much of the end of each output is searched.
@@ -65,51 +55,55 @@ const (
 	explainedLines = 3
 )
 
-// Explain adds to a result what the sandbox is known to have refused, so that a
-// caller does not repair what is not broken, and names the limit that ended a
-// command. It adds nothing where it does not know.
+// Explain adds to a result what the sandbox has refused to the command, and names the
+// limit that ended it, so that a caller does not repair what is not broken. It states
+// what the kernel, the proxy or the server has refused. Of what a program prints, it
+// says at most what may be the cause.
 func (c *Confined) Explain(r *tipstaff.Result) {
 	if c.sandbox == nil {
 		return
 	}
+	failed := r.Cause != tipstaff.Exited || r.ExitCode != 0
 	c.explainLimit(r)
-	for _, h := range c.session.takeRefused() {
-		r.Refusals = append(r.Refusals, "The sandbox refused a connection: "+strings.TrimSuffix(h.why, ".")+".")
-		r.MissedNetwork = true
-	}
+	c.explainRefused(r, failed)
+	c.explainNetwork(r, failed)
 	c.explainGuard(r)
 	c.explainTemporary(r)
 	if r.Cause == tipstaff.Cancelled {
 		return
 	}
-	sentences := c.explainOutput(r, lastOf(r.Stderr), true, nil)
-	sentences = c.explainOutput(r, lastOf(r.Stdout), r.ExitCode != 0, sentences)
-	if len(sentences) == 0 {
-		c.explainSilence(r)
-	}
+	failed = failed || len(r.Commands) > 0 // of a script, behind a pipe
+	sentences := c.explainOutput(r, lastOf(r.Stderr), failed, nil)
+	c.explainOutput(r, lastOf(r.Stdout), failed, sentences)
 }
 
 // explainOutput explains complaints at the end of an output. If the command
 // succeeded, the output may be a text about something else; then only what is proven
 // is said. said is what was said before.
-func (c *Confined) explainOutput(r *tipstaff.Result, text []byte, sure bool, sentences []string) []string {
-	found := causeWords().find(text)
-	if found == 0 {
+func (c *Confined) explainOutput(r *tipstaff.Result, text []byte, failed bool, sentences []string) []string {
+	begin := "It may have failed because "
+	if !failed {
+		begin = "A part of it may have failed because "
+	}
+	var apply []cause
+	low := bytes.ToLower(text)
+	for _, cause := range causes {
+		if (failed || cause.proven) && slices.ContainsFunc(cause.words, func(w string) bool { return bytes.Contains(low, []byte(w)) }) {
+			apply = append(apply, cause)
+		}
+	}
+	if len(apply) == 0 {
 		return sentences
 	}
 	for line := range bytes.Lines(text) {
-		for i, cause := range causes {
-			if found&(1<<i) == 0 || !sure && !cause.proven {
-				continue
-			}
+		for _, cause := range apply {
 			why := cause.explain(c, remark{line, text, r.Refusals})
 			if why == "" {
 				continue
 			}
-			if !slices.Contains(sentences, why) && len(sentences) < explainedLines {
+			if why = begin + why; !slices.Contains(r.Refusals, why) && len(sentences) < explainedLines {
 				sentences = append(sentences, why)
 				r.Refusals = append(r.Refusals, why)
-				r.MissedNetwork = r.MissedNetwork || why == c.networkSentence()
 			}
 			break
 		}
@@ -123,13 +117,4 @@ func lastOf(s tipstaff.Stream) []byte {
 		text = s.Tail
 	}
 	return text[max(0, len(text)-explainedBytes):]
-}
-
-// takeRefused returns the hosts that were refused since the last call.
-func (sess *sessionSandbox) takeRefused() []refusal {
-	sess.mu.Lock()
-	defer sess.mu.Unlock()
-	list := slices.Compact(sess.refused)
-	sess.refused = nil
-	return list
 }

@@ -17,5 +17,5 @@ func (c *Confined) whyNoAttributes(p remark) string {
 	if c.sandbox.status.tier != Landlock || !notSupported.Match(p.line) || !attributes.Match(p.text) {
 		return ""
 	}
-	return "The sandbox lets no command set extended attributes or access control lists of files on this machine, because it could not keep them to the workspace: go without them."
+	return "the sandbox lets no command set extended attributes or access control lists of files on this machine, because it could not keep them to the workspace: go without them."
 }

@@ -25,9 +25,9 @@ func (c *Confined) whyNotOwner(p remark) string {
 	case unix.Geteuid() != 0 || protected.OnlyUser():
 		return ""
 	case noOwner.Match(p.line):
-		return "Commands run as root without capabilities here, so they cannot change who owns a file: leave the owner as it is (cp without --preserve=ownership, tar --no-same-owner, install without -o)."
+		return "commands run as root without capabilities here and cannot change who owns a file: leave the owner as it is (cp without --preserve=ownership, tar --no-same-owner, install without -o)."
 	case noUser.Match(p.line):
-		return "Commands run as root without capabilities here, so they cannot become another user: run the program as it is."
+		return "commands run as root without capabilities here and cannot become another user: run the program as it is."
 	}
 	return ""
 }

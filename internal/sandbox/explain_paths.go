@@ -102,12 +102,12 @@ func (c *Confined) why(path string, write bool) string {
 	p := c.layers.paths
 	for _, h := range p.Hidden {
 		if paths.Within(path, h.Path) {
-			return fmt.Sprintf("The sandbox hides %s from commands: %s.", path, h.Why)
+			return fmt.Sprintf("the sandbox hides %s from commands: %s.", path, h.Why)
 		}
 	}
 	for _, pin := range p.Pinned {
 		if c.sandbox.status.tier == Namespaces && (!pin.InPlace && paths.Within(path, pin.Path) || path == pin.Path) {
-			return fmt.Sprintf("The sandbox keeps %s as it is: %s. A person can change it, outside of tipstaff; go on without it, or ask for it.", path, pin.Why)
+			return fmt.Sprintf("the sandbox keeps %s as it is: %s. A person can change it, outside of tipstaff; go on without it, or ask for it.", path, pin.Why)
 		}
 	}
 	if !write && unix.Access(path, unix.F_OK) == nil {
@@ -140,22 +140,24 @@ func (c *Confined) whyNotWritten(path string) string {
 		return "" // the machine's own rights refuse it as well
 	}
 	if p.Profile == profile.ReadOnly {
-		return fmt.Sprintf("The sandbox does not let commands write %s: the profile is read-only; only the temporary directory is writable.", path)
+		return fmt.Sprintf("the sandbox does not let commands write %s: the profile is read-only; only the temporary directory is writable.", path)
 	}
 	temporary := tempOf(c.session.dir)
 	if c.sandbox.status.tier == Namespaces {
 		temporary = c.session.settings.temp
 	}
 	if paths.Within(path, privateDirs[:2]...) && c.sandbox.status.tier != Namespaces {
-		return fmt.Sprintf("The sandbox does not let commands write %s: %s is the machine's, and this machine gives commands none of their own. Use the temporary directory $TMPDIR, which is %s, as mktemp does.", path, filepath.Dir(path), temporary)
+		return fmt.Sprintf("the sandbox does not let commands write %s: %s is the machine's, and this machine gives commands none of their own. Use the temporary directory $TMPDIR, which is %s, as mktemp does.", path, filepath.Dir(path), temporary)
 	}
 	writable := strings.Join(append(slices.Clone(p.Workspace), "the temporary directory "+temporary), ", ")
-	return fmt.Sprintf("The sandbox does not let commands write %s: writable are %s and the tools' caches.%s", path, writable, c.whatOpens())
+	return fmt.Sprintf("the sandbox does not let commands write %s: writable are %s and the tools' caches.%s", path, writable, c.whatOpens())
 }
 
 // whatOpens says what makes more directories writable.
 func (c *Confined) whatOpens() string {
 	switch {
+	case c.hasRoots:
+		return " The operator opens more with roots in the policy."
 	case len(c.sandbox.o.Workspace) > 0:
 		return " The operator opens more with ALLOWED_CWD_ROOTS, or roots in the policy."
 	case c.sandbox.isPersonal(c.dir):
@@ -182,7 +184,7 @@ func (c *Confined) whyNotMade(path string) string {
 	}
 	for _, h := range c.layers.paths.Hidden {
 		if paths.Within(h.Path, filepath.Dir(path)) {
-			return fmt.Sprintf("The sandbox lets nothing new be made directly in %s, because %s in it is hidden: %s. A person can make it, and the next command works in it.", filepath.Dir(path), h.Path, h.Why)
+			return fmt.Sprintf("the sandbox lets nothing new be made directly in %s, because %s in it is hidden: %s. A person can make it, and the next command works in it.", filepath.Dir(path), h.Path, h.Why)
 		}
 	}
 	return ""

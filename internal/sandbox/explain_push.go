@@ -30,6 +30,6 @@ func (c *Confined) whyNotPushed(p remark) string {
 	if c.whyNotWritten(path) == "" {
 		return ""
 	}
-	return fmt.Sprintf("The sandbox does not let a push write %s: commands may write in %s. Push to a remote over the network, or leave this push to a person.",
+	return fmt.Sprintf("the sandbox does not let a push write %s: commands may write in %s. Push to a remote over the network, or leave this push to a person.",
 		path, strings.Join(c.layers.paths.Workspace, ", "))
 }

@@ -62,7 +62,7 @@ func (c *Confined) whyNoSocket(p remark) string {
 		if instead == "" {
 			instead = c.insteadOfUnix()
 		}
-		return "The sandbox gives commands no Unix sockets, " + instead
+		return "the sandbox gives commands no Unix sockets, " + instead
 	}
 	return ""
 }

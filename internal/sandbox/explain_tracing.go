@@ -16,11 +16,11 @@ var (
 func (c *Confined) whyNoTracing(p remark) string {
 	switch {
 	case noTracing.Match(p.line):
-		return "The sandbox lets no command trace another process (ptrace), and no setting changes that: strace, gdb and delve do not work here. Use logs, prints, the program's own traces or a debugger inside the program (pdb, node inspect), or leave this step to a person."
+		return "the sandbox lets no command trace another process (ptrace), and no setting changes that: strace, gdb and delve do not work here. Use logs, prints, the program's own traces or a debugger inside the program (pdb, node inspect), or leave this step to a person."
 	case noLeakCheck.Match(p.line):
-		return "The sandbox lets no command trace another process (ptrace), which LeakSanitizer needs: run with ASAN_OPTIONS=detect_leaks=0."
+		return "the sandbox lets no command trace another process (ptrace), which LeakSanitizer needs: run with ASAN_OPTIONS=detect_leaks=0."
 	case noCounters.Match(p.line):
-		return "The sandbox gives commands no counters of the kernel (perf_event_open), and no setting changes that: use a profiler inside the program."
+		return "the sandbox gives commands no counters of the kernel (perf_event_open), and no setting changes that: use a profiler inside the program."
 	}
 	return ""
 }

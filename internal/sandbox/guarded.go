@@ -145,11 +145,7 @@ func (s *Sandbox) takeFound(writable []string) (list []tipstaff.Violation) {
 
 // noteUnsafe keeps why the guard refused a change, for the answer.
 func (sess *sessionSandbox) noteUnsafe(why string) {
-	sess.mu.Lock()
-	defer sess.mu.Unlock()
-	if len(sess.refusedRenames) < maxRefused && !slices.Contains(sess.refusedRenames, why) {
-		sess.refusedRenames = append(sess.refusedRenames, why)
-	}
+	sess.refuse(refusal{why: "The sandbox refused a change: " + why + "."})
 }
 
 // violations tells the guard that the command has ended, and returns what it put
@@ -162,16 +158,9 @@ func (c *Confined) violations() []tipstaff.Violation {
 	return c.guarded.End()
 }
 
-// explainGuard reports changes of files that steer other programs: those that were
-// refused, and those that were put back.
+// explainGuard reports changes of files that steer other programs and that were put
+// back.
 func (c *Confined) explainGuard(r *tipstaff.Result) {
-	c.session.mu.Lock()
-	unsafe := c.session.refusedRenames
-	c.session.refusedRenames = nil
-	c.session.mu.Unlock()
-	for _, why := range unsafe {
-		r.Refusals = append(r.Refusals, "The sandbox refused a change: "+why+".")
-	}
 	c.explainCopies(r)
 	c.explainRebases(r)
 	r.Violations = append(c.sandbox.takeFound(c.layers.paths.Writable()), c.violations()...)

@@ -36,9 +36,10 @@ type layers struct {
 	copies    map[string]string  // of directories that git tracks, by their paths
 	serving   context.CancelFunc // ends the proxy's service; nil without
 	served    sync.WaitGroup
-	stamps    *stamps // taken before the first command; nil: the sandbox is not reused
-	standby   Standby // for the next call, see Confined.Keep; under sessionSandbox.mu
-	users     int     // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
+	unreached proc.Unreached // when a command ended last; under sessionSandbox.mu
+	stamps    *stamps        // taken before the first command; nil: the sandbox is not reused
+	standby   Standby        // for the next call, see Confined.Keep; under sessionSandbox.mu
+	users     int            // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
 }
 
 // build makes the layers of a version. The machine may change while it works (a
@@ -79,7 +80,7 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 		return nil, errReplaced
 	}
 	spec := proc.EnclosureSpec{Filter: sess.settings.filter, CloneSecret: s.secret, Limits: sess.settings.kernel, Group: sess.settings.group, Domain: s.domain()}
-	if sess.settings.asks || sess.doors != nil {
+	if sess.settings.asks || sess.settings.asksSockets || sess.doors != nil {
 		spec.Supervise = sess.supervise
 	}
 	if s.status.tier == Namespaces {
@@ -157,6 +158,9 @@ func (l *layers) remove(dir string) bool {
 // about.
 func (sess *sessionSandbox) supervise(c proc.Call) {
 	switch {
+	case sess.settings.asksSockets && c.Number() == unix.SYS_SOCKET && uint32(c.Argument(0)) != unix.AF_UNIX:
+		sess.refuse(refusal{why: "It asked for a socket. " + sess.networkSentence(), probing: true})
+		c.Return(unix.EPERM)
 	case sess.doors != nil && sess.doors.answer(c):
 	case sess.settings.asks:
 		sess.sandbox.guard.Supervise(c, sess.noteUnsafe)

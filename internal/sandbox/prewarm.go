@@ -159,7 +159,7 @@ func (s *Sandbox) recycle(sess *sessionSandbox) {
 	}
 	sess.mu.Lock()
 	sess.key, sess.draining, sess.firstUsed = sessionKey{}, false, time.Time{}
-	sess.reported, sess.refusedRenames = nil, nil
+	sess.reported, sess.refusals = nil, nil
 	sess.mu.Unlock()
 	if !s.keepPrewarmed(sess) {
 		sess.close()

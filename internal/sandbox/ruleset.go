@@ -260,7 +260,7 @@ func (s *Sandbox) makeFilter(set settings) ([]proc.Instruction, error) {
 		AskRenames: set.asks, AskUnix: set.doors,
 	}
 	if s.status.tier == Landlock && n.Reach == NoNetwork {
-		o.Sockets = seccomp.NoSockets
+		o.Sockets, o.AskSockets = seccomp.NoSockets, set.asksSockets
 	}
 	code, err := seccomp.Filter(arch, o)
 	if err != nil {

@@ -285,6 +285,9 @@ type Confined struct {
 	layers      *layers
 	stop        func()
 	tooMuch     atomic.Int64      // bytes of temporary files for which it was ended; 0: it was not
+	refused     int               // how much the session had been refused when the command began
+	unreached   proc.Unreached    // then
+	hasRoots    bool              // the policy says what it may change
 	guarded     *guard.Command    // nil once the guard knows that the command has ended
 	paths       map[string]string // of its doors
 	closeDoors  func()
@@ -339,6 +342,8 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		Confinement: l.enclosure, Env: sess.environment(c.Env),
 		sandbox: s, endCall: over, dir: c.Dir, program: c.Program, session: sess, layers: l, guarded: s.guard.Begin(l.paths.Writable(), l.pins, c.stop()), stop: c.stop(),
 	}
+	confined.hasRoots = len(c.Workspace) > 0
+	sess.begins(confined, c.SandboxOf != "")
 	s.bound(confined)
 	if len(c.Doors) > 0 {
 		confined.paths, confined.closeDoors = sess.doors.admit(c.Doors)
@@ -363,6 +368,7 @@ func (c *Confined) Release() {
 	c.CloseDoors()
 	if c.session != nil {
 		c.sandbox.unbound(c)
+		c.session.ends(c)
 		c.violations()
 		c.sandbox.restoreModes()
 		c.session.leave(c.layers)

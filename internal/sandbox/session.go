@@ -56,9 +56,12 @@ type sessionSandbox struct {
 	// hasMountPoints: directories were made in it for a view, and commands may have used
 	// them.
 	hasMountPoints bool
-	refused        []refusal       // by the proxy, since the last command ended
 	reported       map[string]bool // differences of copies that an answer has reported
-	refusedRenames []string        // renames that the guard refused, since the last command ended
+	refusals       []refusal       // the last ones of the session
+	refused        int             // how many there were in all
+	// calls are those that run, without the commands of scripts. true: another one has run
+	// at the same time.
+	calls map[*Confined]bool
 
 	renewing sync.Mutex // held while new layers replace others
 }

@@ -20,12 +20,13 @@ type settings struct {
 	doors   bool     // commands may have doors
 	reveal  []string // the credentials whose files are not hidden
 
-	asks   bool // the guard is asked about renames
-	filter []proc.Instruction
-	kernel []proc.Limit
-	group  proc.GroupLimits
-	temp   string        // of commands in namespaces, as they see it
-	proxy  *egress.Proxy // nil without a list of hosts
+	asks        bool // the guard is asked about renames
+	asksSockets bool // the server is asked about sockets, all of which it refuses
+	filter      []proc.Instruction
+	kernel      []proc.Limit
+	group       proc.GroupLimits
+	temp        string        // of commands in namespaces, as they see it
+	proxy       *egress.Proxy // nil without a list of hosts
 }
 
 // prepare makes the filter, limits and proxy of settings, for the tier that has been
@@ -33,6 +34,7 @@ type settings struct {
 func (s *Sandbox) prepare(set settings) (*settings, error) {
 	var err error
 	set.asks = s.canAsk && !s.o.Unguarded && set.profile == profile.Workspace
+	set.asksSockets = s.canAsk && s.status.tier == Landlock && set.network.Reach == NoNetwork
 	if set.filter, err = s.makeFilter(set); err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (r *scriptRun) ask(m ipc.Message, files []*os.File) error {
 		ipc.CloseAll(files)
 		one := tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: notRun, Rule: "script/bounds", Msg: why}
 		r.report.add(one)
-		told := ipc.Message{ID: m.ID, Code: notRun, Refused: true, Text: said(&one, "")}
+		told := ipc.Message{ID: m.ID, Code: notRun, Refused: true, Text: said(&one, nil)}
 		r.commands.Go(func() { r.answer(told) })
 		return nil
 	}
@@ -104,6 +104,7 @@ func (r *scriptRun) command(m ipc.Message, files []*os.File) {
 	release := sync.OnceFunc(func() { ipc.CloseAll(files) })
 	defer release()
 	req, live := r.request(m, files)
+	seen := sameFile(files[fromErr], r.stderr)
 	live.Process = func(p run.Signaller) { r.set(m.ID, p) }
 	live.Started = func() {
 		release()
@@ -119,11 +120,14 @@ func (r *scriptRun) command(m ipc.Message, files []*os.File) {
 	r.unset(m.ID)
 	if err != nil {
 		one := refused(m, err)
-		r.note(&one, nil)
-		r.answer(ipc.Message{ID: m.ID, Code: one.ExitCode, Refused: one.Rule != "", Text: said(&one, tipstaff.AsError(err).Hint)})
+		if hint := tipstaff.AsError(err).Hint; hint != "" {
+			res.Notes = []string{bounded(m.Words[0]) + ": " + hint}
+		}
+		r.note(m.ID, &one, &res, seen)
+		r.answer(ipc.Message{ID: m.ID, Code: one.ExitCode, Refused: one.Rule != "", Text: said(&one, err)})
 		return
 	}
-	r.note(&tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: res.ExitCode}, &res)
+	r.note(m.ID, &tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: res.ExitCode}, &res, seen)
 	r.answer(ipc.Message{ID: m.ID, Code: res.ExitCode, UserNanoseconds: int64(res.Usage.UserCPU), SystemNanoseconds: int64(res.Usage.SystemCPU)})
 }
 
@@ -248,6 +252,7 @@ func (r *scriptRun) reached() []run.Reached {
 func (r *scriptRun) signal(m ipc.Message) {
 	r.mu.Lock()
 	p := r.running[m.ID]
+	r.signals[m.ID] = true
 	r.mu.Unlock()
 	if p != nil {
 		_ = p.Signal(syscall.Signal(m.Number)) // it may have ended meanwhile
@@ -267,18 +272,23 @@ func (r *scriptRun) unset(id uint64) {
 }
 
 // note keeps of an ended command what the answer tells.
-func (r *scriptRun) note(one *tipstaff.ScriptCommand, res *tipstaff.Result) {
+func (r *scriptRun) note(id uint64, one *tipstaff.ScriptCommand, res *tipstaff.Result, seen bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if one.ExitCode != 0 {
 		r.report.add(*one)
+		r.report.failed++
 	}
-	if res != nil {
-		r.report.addRefusals(res)
-		r.usage.UserCPU += res.Usage.UserCPU
-		r.usage.SystemCPU += res.Usage.SystemCPU
-		r.usage.MaxResidentBytes = max(r.usage.MaxResidentBytes, res.Usage.MaxResidentBytes)
+	if res.Unreached != "" {
+		r.report.unreached = append(r.report.unreached, unreached{res.Unreached, seen})
 	}
+	if why := crashed(res); why != "" && !r.signals[id] {
+		res.Notes = append(res.Notes, bounded(one.Words[0])+why)
+	}
+	r.report.addHints(res)
+	r.usage.UserCPU += res.Usage.UserCPU
+	r.usage.SystemCPU += res.Usage.SystemCPU
+	r.usage.MaxResidentBytes = max(r.usage.MaxResidentBytes, res.Usage.MaxResidentBytes)
 }
 
 // answer tells the script process how a command ended.

@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"tipstaff"
@@ -22,13 +23,8 @@ func refused(m ipc.Message, err error) tipstaff.ScriptCommand {
 	one := tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: notRun, Msg: e.Msg}
 	switch {
 	case e.Code == tipstaff.ProgramNotFound:
-		one.ExitCode, one.Msg = notFound, "command not found"
-	case e.Code == tipstaff.ProgramNotExecutable && errors.Is(err, syscall.ENOEXEC):
-	case e.Code == tipstaff.ProgramNotExecutable:
-		one.Msg = "Permission denied"
-	case errors.Is(err, syscall.E2BIG):
-		one.Msg = "Argument list too long"
-	case e.Code == tipstaff.ExecutionError:
+		one.ExitCode = notFound
+	case e.Code == tipstaff.ProgramNotExecutable, errors.Is(err, syscall.E2BIG), e.Code == tipstaff.ExecutionError:
 	default:
 		if one.Rule = e.Rule; one.Rule == "" {
 			one.Rule = string(e.Code)
@@ -37,16 +33,29 @@ func refused(m ipc.Message, err error) tipstaff.ScriptCommand {
 	return one
 }
 
-// said is what the script's standard error says of a command that did not run.
-func said(c *tipstaff.ScriptCommand, hint string) string {
-	if c.Rule == "" {
-		return fmt.Sprintf("%s: %s", bounded(c.Words[0]), c.Msg)
+// said is what the script's standard error says of a command that did not run: what Bash
+// says, or in short that tipstaff refused it. The answer has the reason, once.
+func said(c *tipstaff.ScriptCommand, err error) string {
+	name := bounded(c.Words[0])
+	if c.Rule != "" {
+		return name + ": refused by tipstaff"
 	}
-	text := fmt.Sprintf("%s: refused by tipstaff (%s): %s", bounded(c.Words[0]), c.Rule, c.Msg)
-	if hint != "" {
-		text += " " + hint
+	e := tipstaff.AsError(err)
+	switch {
+	case errors.Is(err, syscall.E2BIG):
+		return name + ": Argument list too long"
+	case e.Code == tipstaff.ProgramNotFound && e.Rule == "start":
+		return name + ": cannot execute: required file not found"
+	case e.Code == tipstaff.ProgramNotFound && strings.Contains(name, "/"):
+		return name + ": No such file or directory"
+	case e.Code == tipstaff.ProgramNotFound:
+		return name + ": command not found"
+	case e.Code == tipstaff.ProgramNotExecutable && errors.Is(err, syscall.ENOEXEC):
+		return name + ": cannot execute binary file: Exec format error"
+	case e.Code == tipstaff.ProgramNotExecutable:
+		return name + ": Permission denied"
 	}
-	return text
+	return name + ": " + e.Msg
 }
 
 // unconfined refuses a script where nothing would confine the script process: then

@@ -32,6 +32,7 @@ type scriptRun struct {
 	// streams; nil: it has none.
 	terminal *proc.Terminal
 	stdin    fs.FileInfo // of the script
+	stderr   fs.FileInfo
 
 	ctx    context.Context //nolint:containedctx // it is that of the script's commands, and ends with the script
 	cancel context.CancelCauseFunc
@@ -46,8 +47,9 @@ type scriptRun struct {
 	serving int             // of these, not answered yet
 	numbers map[uint64]bool // of the commands that were asked for
 	running map[uint64]run.Signaller
-	done    *ipc.Message // nil: it did not end in the regular way
-	fault   error        // why not
+	signals map[uint64]bool // commands that the script has sent a signal
+	done    *ipc.Message    // nil: it did not end in the regular way
+	fault   error           // why not
 	usage   tipstaff.Usage
 	report  report
 }
@@ -61,7 +63,7 @@ var (
 func newRun(ctx context.Context, s *Scripts, g *policy.Grant, live run.Live) *scriptRun {
 	r := &scriptRun{
 		scripts: s, grant: g, live: live, over: make(chan struct{}),
-		numbers: map[uint64]bool{}, running: map[uint64]run.Signaller{},
+		numbers: map[uint64]bool{}, running: map[uint64]run.Signaller{}, signals: map[uint64]bool{},
 	}
 	r.ctx, r.cancel = context.WithCancelCause(ctx) // with its values: the span of the script
 	return r
@@ -107,6 +109,9 @@ func (r *scriptRun) handOver(p *process) error {
 	}
 	defer closeStreams()
 	if r.stdin, err = statOf(streams[0]); err != nil {
+		return err
+	}
+	if r.stderr, err = statOf(streams[2]); err != nil {
 		return err
 	}
 	// A script process that does not read must not hold the call up.
@@ -269,11 +274,17 @@ func (r *scriptRun) Status() proc.Status {
 
 const sigkill = 9
 
+// Report adds to the result how the commands of the script have ended.
+func (r *scriptRun) Report(res *tipstaff.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.tell(res)
+}
+
 // tell adds to the result what is known of the script alone, and keeps its state.
 func (r *scriptRun) tell(res *tipstaff.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.report.tell(res)
 	if d := r.done; d != nil {
 		if d.Text != "" {
 			res.Refusals = append(res.Refusals, bounded(d.Text))

@@ -51,8 +51,6 @@ func (s *Scripts) Run(ctx context.Context, g *policy.Grant, live run.Live) (tips
 	}
 	r := newRun(ctx, s, g, live)
 	defer r.cancel(nil)
-	// The outcome of the commands comes first, so that what is said of the whole
-	// script stands behind it.
 	res, err := s.Local.Carry(ctx, g, live, func(c run.Prepared) (run.Started, error) {
 		if err := r.start(c); err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ const end = "\nend 0 / x 1"
 func TestACommandOfAScriptRunsWithItsDescriptorsAndItsAnswerComesBack(t *testing.T) {
 	eachTier(t, func(t *testing.T, s *server) {
 		r := s.run("say first\nask 1 printf hello\\n\nanswer\nask 2 false\nanswer\nask 3 id\nanswer\nask 4 no-such-program\nanswer\nend 7 / x 1")
-		want := "first\nhello\n5: 1 0 0 false \n5: 2 1 0 false \n5: 3 126 0 true id: refused by tipstaff (test/id): id is not allowed Leave it out.\n5: 4 127 0 false no-such-program: command not found\n"
+		want := "first\nhello\n5: 1 0 0 false \n5: 2 1 0 false \n5: 3 126 0 true id: refused by tipstaff\n5: 4 127 0 false no-such-program: command not found\n"
 		if got := printed(&r); got != want || r.ExitCode != 7 || r.Cause != tipstaff.Exited {
 			t.Errorf("printed %q\nwant %q, ended %+v", got, want, r)
 		}

@@ -114,6 +114,14 @@ func runOne(ctx context.Context, o flags.Config, req tipstaff.Request, stdout, s
 		}
 		_, _ = s.w.Write(s.s.Tail)
 	}
+	for _, c := range r.Commands {
+		switch {
+		case c.Rule != "":
+			tty.Say(stderr, "tipstaff: line %d: %s (%s)", c.Line, c.Msg, c.Rule)
+		case c.Msg != "":
+			tty.Say(stderr, "tipstaff: line %d: %s", c.Line, c.Msg)
+		}
+	}
 	switch {
 	case errors.Is(context.Cause(ctx), exit.ErrInterrupted):
 		return &exit.Error{Code: exit.Interrupted}

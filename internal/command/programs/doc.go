@@ -19,7 +19,7 @@
 //
 //	is: …           interpreter: it runs what it is given or finds, so that a list of
 //	                programs is no boundary for it (nor for a wrapper); shells: it passes
-//	                its arguments to shells; fetches: it waits for other hosts;
+//	                its arguments to shells;
 //	                containers: long options name containers, images and the like; named:
 //	                only the name is known;
 //	                subcommands: the first word names a subcommand; abbreviates: which may

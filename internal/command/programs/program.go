@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"tipstaff/internal/nearest"
 )
 
 //go:embed table/*.txt
@@ -23,8 +25,6 @@ type Program struct {
 	// Shells: it passes its arguments to shells, so none of them is text unless
 	// its own rows say so.
 	Shells bool
-	// Fetches: it waits for other hosts, possibly for minutes without output.
-	Fetches bool
 	// Containers: the value of a long option is the name of a container, an
 	// image or the like, and not a program.
 	Containers bool
@@ -273,10 +273,14 @@ func Interpreter(name string) bool {
 	return p != nil && (p.Interpreter || p.Wrapper != nil || p.Never != "")
 }
 
-// Fetches reports whether a program waits for other hosts.
-func Fetches(name string) bool {
-	p := Find(path.Base(name))
-	return p != nil && p.Fetches
+// Meant returns the program of names that a word was probably meant to be, and that is
+// usable; "" if there is none. The name of a known program is no slip of another's:
+// only another version of the same is proposed for it.
+func Meant(word string, names []string, usable func(string) bool) string {
+	known := Versioned(word) != nil
+	return nearest.ToFunc(word, names, func(name string) bool {
+		return (!known || PlainName(name) == PlainName(word)) && usable(name)
+	})
 }
 
 // PlainName removes the directory and the version from a name:

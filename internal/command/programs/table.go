@@ -89,7 +89,7 @@ func (p *Program) row(row string) error {
 	case "is":
 		s := &p.Style
 		return set(words, map[string]*bool{
-			"interpreter": &p.Interpreter, "shells": &p.Shells, "fetches": &p.Fetches, "containers": &p.Containers, "named": &p.Named,
+			"interpreter": &p.Interpreter, "shells": &p.Shells, "containers": &p.Containers, "named": &p.Named,
 			"single": &s.Single, "old": &s.Old, "early": &s.Early, "inherits": &s.Inherits, "whole": &s.Whole, "globs": &s.Globs,
 			"subcommands": &s.Subcommands, "underscores": &s.Underscores, "abbreviates": &s.Abbreviates, "prefixes": &s.Prefixes,
 		})

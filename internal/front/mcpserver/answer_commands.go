@@ -9,10 +9,10 @@ import (
 )
 
 // commands adds the commands of a script that failed or were refused (contract S5).
-// If the script has succeeded, they are of interest only when one was refused.
+// If the script has succeeded, they are of interest only when one was not run.
 func (m *mapping) commands(r *tipstaff.Result) {
-	refused := slices.ContainsFunc(r.Commands, func(c tipstaff.ScriptCommand) bool { return c.Rule != "" })
-	if len(r.Commands) == 0 || r.ExitCode == 0 && !refused {
+	notRun := slices.ContainsFunc(r.Commands, func(c tipstaff.ScriptCommand) bool { return c.Msg != "" })
+	if len(r.Commands) == 0 || r.ExitCode == 0 && !notRun {
 		return
 	}
 	m.b.WriteString("commands:\n")

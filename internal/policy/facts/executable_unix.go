@@ -3,6 +3,8 @@
 package facts
 
 import (
+	"fmt"
+
 	"golang.org/x/sys/unix"
 
 	"tipstaff/internal/policy"
@@ -15,7 +17,10 @@ func executable(path string) (policy.FileID, error) {
 	if err := unix.Stat(path, &st); err != nil {
 		return policy.FileID{}, policy.ErrNotFound
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || unix.Access(path, unix.X_OK) != nil {
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return policy.FileID{}, fmt.Errorf("%w: %w", policy.ErrNotExecutable, policy.ErrNoFile)
+	}
+	if unix.Access(path, unix.X_OK) != nil {
 		return policy.FileID{}, policy.ErrNotExecutable
 	}
 	return policy.FileID{Dev: uint64(st.Dev), Ino: uint64(st.Ino)}, nil

@@ -1,8 +1,13 @@
 package facts
 
 import (
+	"os"
+	"path"
 	"path/filepath"
 	"slices"
+
+	"tipstaff/internal/command/programs"
+	"tipstaff/internal/policy"
 )
 
 // usual are places where people have programs, but which a server that a client
@@ -109,4 +114,36 @@ func (h *Host) UnsearchedDir(name string) string {
 		}
 	}
 	return ""
+}
+
+// mostNear bounds the names among which Near searches.
+const mostNear = 20_000
+
+// Near returns the program that a word was probably meant to be: of those that the server
+// finds by their names, or of the directory that the word names, relative to dir; "" if
+// there is none.
+func (h *Host) Near(word string, dir policy.Directory) string {
+	places := h.search
+	up, name := path.Split(word)
+	if up != "" {
+		places = SearchPath{filepath.Dir(absolute(word, dir))}
+	}
+	var names []string
+	for _, place := range places {
+		entries, err := os.ReadDir(place)
+		if err != nil || len(names)+len(entries) > mostNear {
+			continue
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+	}
+	near := programs.Meant(name, names, func(n string) bool {
+		_, err := places.find(n)
+		return err == nil
+	})
+	if near == "" {
+		return ""
+	}
+	return up + near
 }

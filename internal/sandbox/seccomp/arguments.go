@@ -102,6 +102,9 @@ func socketFamily(o Options) decision {
 		families = append(families, answer{equals, afUnix, allow})
 	}
 	if o.Sockets == NoSockets {
+		if o.AskSockets {
+			families = append(families, answer{equals, afInet, ask}, answer{equals, afInet6, ask})
+		}
 		return orElse(low(0), families, eperm)
 	}
 	internet := oneOfMasked(low(1), sockTypeMask, []uint32{sockStream, sockDgram},

@@ -82,6 +82,11 @@ type Options struct {
 	// AskUnix takes precedence over AllowUnix.
 	AskUnix bool
 
+	// AskSockets passes the sockets of the internet that Sockets does not allow to a
+	// supervisor, which refuses them and knows then that they were wanted. The filter
+	// then needs a listener.
+	AskSockets bool
+
 	// SiblingSecret is the fifth argument of clone and clone3 by which the
 	// filter recognizes callers that may make siblings (CLONE_PARENT), and that
 	// may call clone3 at all; 0: no caller may.

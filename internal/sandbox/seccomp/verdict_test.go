@@ -123,12 +123,15 @@ var promises = []struct {
 	{say: "a pair of datagram sockets is allowed with Unix sockets", call: "socketpair", args: []uint64{1, 2}, want: allow, when: withUnix},
 	{say: "pairs of other families are refused", call: "socketpair", args: []uint64{30, 1}, want: eafnosupport},
 
-	{say: "without sockets there is no TCP", call: "socket", args: []uint64{2, 1}, want: eperm, when: noSockets},
+	{say: "without sockets there is no TCP", call: "socket", args: []uint64{2, 1}, want: eperm, when: both(noSockets, asksNoSockets)},
+	{say: "the server is asked, so that it knows of it", call: "socket", args: []uint64{2, 1}, want: ask, when: both(noSockets, asksSockets)},
+	{say: "also by IPv6, and with upper bits", call: "socket", args: []uint64{upper | 10, 2}, want: ask, when: both(noSockets, asksSockets)},
+	{say: "there is nothing to ask where sockets are allowed", call: "socket", args: []uint64{2, 1}, want: allow, when: internet},
 	{say: "without sockets there is no netlink", call: "socket", args: []uint64{16, 3}, want: eperm, when: noSockets},
 	{say: "without Unix sockets there are none", call: "socket", args: []uint64{1, 1}, want: eperm, when: both(noSockets, noUnix)},
 	{say: "without Unix sockets there are none on the internet", call: "socket", args: []uint64{1, 1}, want: eafnosupport, when: both(internet, noUnix)},
 	{say: "upper bits do not hide a Unix socket", call: "socket", args: []uint64{upper | 1, 1}, want: eafnosupport, when: both(internet, noUnix)},
-	{say: "upper bits do not hide the internet", call: "socket", args: []uint64{upper | 2, 1}, want: eperm, when: noSockets},
+	{say: "upper bits do not hide the internet", call: "socket", args: []uint64{upper | 2, 1}, want: eperm, when: both(noSockets, asksNoSockets)},
 	{say: "Unix sockets are an option", call: "socket", args: []uint64{1, 2}, want: allow, when: withUnix},
 	{say: "a Unix socket is asked about", call: "socket", args: []uint64{1, 1}, want: ask, when: doors},
 	{say: "also with upper bits set", call: "socket", args: []uint64{upper | 1, upper | 1}, want: ask, when: doors},
@@ -160,17 +163,19 @@ var promises = []struct {
 	{say: "where mounts keep files attributes are set", call: "lsetxattr", want: allow, when: withAttributes},
 }
 
-func noSockets(o Options) bool   { return o.Sockets == NoSockets }
-func internet(o Options) bool    { return o.Sockets == Internet }
-func noUnix(o Options) bool      { return !o.AllowUnix && !o.AskUnix }
-func noFreeUnix(o Options) bool  { return !o.AllowUnix }
-func doors(o Options) bool       { return o.AskUnix }
-func noDoors(o Options) bool     { return !o.AskUnix }
-func withUnix(o Options) bool    { return o.AllowUnix && !o.AskUnix }
-func asksRenames(o Options) bool { return o.AskRenames }
-func asksNothing(o Options) bool { return !o.AskRenames }
-func sharedIPC(o Options) bool   { return !o.OwnIPC }
-func ownIPC(o Options) bool      { return o.OwnIPC }
+func noSockets(o Options) bool     { return o.Sockets == NoSockets }
+func asksSockets(o Options) bool   { return o.AskSockets }
+func asksNoSockets(o Options) bool { return !o.AskSockets }
+func internet(o Options) bool      { return o.Sockets == Internet }
+func noUnix(o Options) bool        { return !o.AllowUnix && !o.AskUnix }
+func noFreeUnix(o Options) bool    { return !o.AllowUnix }
+func doors(o Options) bool         { return o.AskUnix }
+func noDoors(o Options) bool       { return !o.AskUnix }
+func withUnix(o Options) bool      { return o.AllowUnix && !o.AskUnix }
+func asksRenames(o Options) bool   { return o.AskRenames }
+func asksNothing(o Options) bool   { return !o.AskRenames }
+func sharedIPC(o Options) bool     { return !o.OwnIPC }
+func ownIPC(o Options) bool        { return o.OwnIPC }
 
 func noAttributes(o Options) bool   { return !o.Attributes }
 func withAttributes(o Options) bool { return o.Attributes }
