@@ -33,11 +33,14 @@ func (r allowlist) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		return nil // it cannot be judged without the directory, whose finding denies
 	}
 	got, allowed := d.Allowlist.admit(word, w, d.Dir)
+	if d.found != nil {
+		got.program, got.argv0, got.err = d.found.program, word, d.found.err
+	}
 	switch {
 	case !allowed:
 		return []Finding{notAllowed(req.Family, word, "", &d.Allowlist)}
 	case got.err != nil:
-		return []Finding{unavailable(word, got.err, &d.Allowlist, w)}
+		return []Finding{unavailable(word, got.err, &d.Allowlist, w, d.found != nil)}
 	}
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
@@ -76,8 +79,9 @@ type programFinder interface {
 }
 
 // unavailable says that an allowed program cannot run, and where it is if it is
-// installed where the server does not look.
-func unavailable(word string, err error, l *Allowlist, w World) Finding {
+// installed where the server does not look. ownPath: it was looked up by a PATH of the
+// caller.
+func unavailable(word string, err error, l *Allowlist, w World, ownPath bool) Finding {
 	f := Finding{Rule: "program", Details: map[string]any{"command": shown(word)}}
 	if errors.Is(err, ErrNotExecutable) {
 		f.Code = tipstaff.ProgramNotExecutable
@@ -87,6 +91,10 @@ func unavailable(word string, err error, l *Allowlist, w World) Finding {
 	}
 	f.Code = tipstaff.ProgramNotFound
 	f.Msg = "the program " + quoted(word) + " is allowed, but it was not found"
+	if ownPath {
+		f.Hint = "It is in none of the directories of the PATH that the command was given."
+		return f
+	}
 	f.Hint = "It is not installed where the server looks for programs; ask the operator to install it."
 	if m, ok := w.(programFinder); ok {
 		if dir := m.UnsearchedDir(word); dir != "" {

@@ -31,16 +31,23 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		return nil // it is refused already, and paths could not be resolved
 	}
 	j := r.judge(req, w, d)
-	got, ok := j.names.admit(d.Argv[0], d.Program)
+	program := d.Program
+	if d.found != nil {
+		program = d.found.program
+	}
+	got, ok := j.names.admit(d.Argv[0], program)
+	if ok && d.found != nil && d.found.err != nil {
+		got.err = d.found.err
+	}
 	switch {
 	case !ok:
 		return []Finding{j.notNamed(d.Argv[0], "")}
 	case got.err != nil:
-		return []Finding{unavailable(d.Argv[0], got.err, &j.list, w)}
+		return []Finding{unavailable(d.Argv[0], got.err, &j.list, w, d.found != nil)}
 	}
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
-	unwrap(j, &layer{words: d.Argv, name: got.name, otherNames: got.otherNames, facts: j.facts})
+	unwrap(j, &layer{words: d.Argv, name: got.name, otherNames: got.otherNames, facts: j.facts, path: pathOf(req)})
 	d.Bounds, d.Credentials = j.bounds, j.credentials
 	d.goes = j.destinations(w, d.Dir)
 	return j.findings
@@ -54,7 +61,7 @@ func (r file) judge(req *tipstaff.Request, w World, d *Draft) *fileJudge {
 	facts := &pathFacts{world: w, dir: d.Dir, fileRoots: r.policy.File.Roots}
 	j := &fileJudge{
 		policy: r.policy, family: req.Family, list: list,
-		names: fileNames{policy: r.policy, world: w, dir: d.Dir},
+		names: fileNames{policy: r.policy, world: w, dir: d.Dir, facts: facts}, vars: r.vars, world: w, dir: d.Dir,
 		facts: facts,
 		who:   whoOf(req), writes: req.Writes, background: req.Background, terminal: req.Terminal != nil,
 	}
@@ -75,6 +82,9 @@ type fileJudge struct {
 	family tipstaff.Family
 	list   Allowlist // the programs that the file names
 	names  namer
+	vars   *Environment
+	world  World
+	dir    Directory
 	facts  language.Facts
 	who    language.Who
 	writes []string // by redirections, of every layer
@@ -247,6 +257,25 @@ func (j *fileJudge) add(f Finding) {
 	if len(j.findings) < maxFindings || f.Effect != Allow && len(j.findings) < 2*maxFindings {
 		j.findings = append(j.findings, f)
 	}
+}
+
+// passes reports whether the file passes a variable on to all of these commands, or every
+// command has it with this value.
+func (j *fileJudge) passes(assignment string, to []programs.Start) bool {
+	name := nameOf(assignment)
+	return j.vars.has(assignment) || len(to) > 0 && !slices.ContainsFunc(to, func(s programs.Start) bool {
+		got, _ := j.names.admit(s.Words[0], Program{})
+		b := j.policy.Bounds(got.name, j.who)
+		return !b.Passes(name)
+	})
+}
+
+func (j *fileJudge) find(name, path string) (string, error) {
+	if j.world == nil { // a test of the file, without a machine
+		return name, nil
+	}
+	word, _, err := findBy(name, path, j.world, j.dir, j.policy)
+	return word, err
 }
 
 func (j *fileJudge) fault(f fault) { j.add(f.finding("policy/inner")) }

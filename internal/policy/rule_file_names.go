@@ -16,6 +16,7 @@ type fileNames struct {
 	policy *language.Policy
 	world  World
 	dir    Directory
+	facts  *pathFacts
 }
 
 // admit implements [namer]. A file that is not listed by its path may still be
@@ -26,7 +27,7 @@ type fileNames struct {
 func (n fileNames) admit(word string, program Program) (named, bool) {
 	list := n.policy.Names()
 	bare := !strings.Contains(word, "/")
-	listed := slices.Contains(list, word)
+	name, listed := n.policy.Match(spellings(word, n.dir, n.facts)...)
 	if word == "" || bare && !listed && !n.policy.Open() {
 		return named{}, false
 	}
@@ -39,6 +40,10 @@ func (n fileNames) admit(word string, program Program) (named, bool) {
 		}
 	}
 	if listed {
+		if got.name = name; name != word && strings.Contains(name, "*") {
+			// Rules of ask and deny about the program by its name count for a pattern of paths, too.
+			got.otherNames = []string{path.Base(word)}
+		}
 		return got, true
 	}
 	if got.err != nil {

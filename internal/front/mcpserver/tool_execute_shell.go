@@ -18,7 +18,7 @@ Every command in it is judged by itself, with the words that it really gets, as 
 Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000}`,
 	params: []parameter{
 		{name: "script", kind: text, required: true, doc: "The script."},
-		cwdParameter, shellSession, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
+		cwdParameter, shellSession, envParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, shell: true, family: tipstaff.Execute,
 	scopes:  []authn.Scope{authn.Execute},
@@ -65,7 +65,8 @@ func (s *Server) executeInSession(ctx context.Context, c *caller, req tipstaff.R
 	}
 	out, err := s.inSession(ctx, c, m, func(in tipstaff.Session) tipstaff.Request {
 		req := req
-		req.Session, req.Dir, req.DirGiven, req.Env, req.Dropped = in.ID, in.Dir, in.DirGiven, in.Env, in.Dropped
+		req.Session, req.Dir, req.DirGiven, req.Dropped = in.ID, in.Dir, in.DirGiven, in.Dropped
+		req.Env, req.OfSession = slices.Concat(in.Env, req.Env), in.Env
 		req.Origin.Task, req.Origin.Agent = in.Origin.Task, in.Origin.Agent
 		req.Fixed = append(sessionVariables(in), req.Fixed...)
 		return req

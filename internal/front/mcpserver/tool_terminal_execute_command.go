@@ -62,7 +62,7 @@ func terminalRequest(c *caller, in tipstaff.Session, a arguments) tipstaff.Reque
 	return tipstaff.Request{
 		ID: c.id, Session: in.ID, Origin: origin, Tool: tipstaff.Tool(terminalExecuteName), Family: tipstaff.Terminal,
 		Argv: append([]string{a.text["command"]}, a.texts["args"]...),
-		Dir:  in.Dir, DirGiven: in.DirGiven, Env: in.Env, Dropped: in.Dropped,
+		Dir:  in.Dir, DirGiven: in.DirGiven, Env: in.Env, OfSession: in.Env, Dropped: in.Dropped,
 		Fixed:   append(sessionVariables(in), origin.Trace.Variables()...),
 		Stdin:   a.input(),
 		Timeout: a.millis["timeout"],
