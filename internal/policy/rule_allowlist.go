@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"tipstaff/internal/nearest"
@@ -33,12 +34,16 @@ func (r allowlist) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		return nil // it cannot be judged without the directory, whose finding denies
 	}
 	got, allowed := d.Allowlist.admit(word, w, d.Dir)
-	if d.found != nil {
-		got.program, got.argv0, got.err = d.found.program, word, d.found.err
+	switch {
+	case d.found == nil:
+	case !strings.Contains(word, "/"):
+		got.program, got.err = d.found.program, d.found.err
+	case !allowed && slices.ContainsFunc(spellings(word, d.Dir, &pathFacts{world: w, dir: d.Dir}), d.Allowlist.lists):
+		got, allowed = admission{program: d.found.program, argv0: word}, true
 	}
 	switch {
 	case !allowed:
-		return []Finding{notAllowed(req.Family, word, "", &d.Allowlist)}
+		return []Finding{d.found.explain(notAllowed(req.Family, word, "", &d.Allowlist), word)}
 	case got.err != nil:
 		return []Finding{unavailable(word, got.err, &d.Allowlist, w, d.found != nil)}
 	}

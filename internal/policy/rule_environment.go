@@ -105,7 +105,7 @@ func refusedVariable(name, why string, d *Draft) Finding {
 	return Finding{
 		Rule: "environment", Code: tipstaff.UnsafeArguments,
 		Msg:     "the variable " + quoted(name) + " is not passed to " + to + ": " + why,
-		Hint:    "Leave it out" + passHint("; if the task needs it", name) + ". Nothing ran with another value.",
+		Hint:    "Leave it out" + passHint("; if the task needs it", name) + ".",
 		Details: map[string]any{"variable": shown(name), "rule": "environment"},
 	}
 }

@@ -41,13 +41,14 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	}
 	switch {
 	case !ok:
-		return []Finding{j.notNamed(d.Argv[0], "")}
+		return []Finding{d.found.explain(j.notNamed(d.Argv[0], ""), d.Argv[0])}
 	case got.err != nil:
 		return []Finding{unavailable(d.Argv[0], got.err, &j.list, w, d.found != nil)}
 	}
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
 	unwrap(j, &layer{words: d.Argv, name: got.name, otherNames: got.otherNames, facts: j.facts, path: pathOf(req)})
+	j.lentPath()
 	d.Bounds, d.Credentials = j.bounds, j.credentials
 	d.goes = j.destinations(w, d.Dir)
 	return j.findings
@@ -65,7 +66,7 @@ func (r file) judge(req *tipstaff.Request, w World, d *Draft) *fileJudge {
 		facts: facts,
 		who:   whoOf(req), writes: req.Writes, background: req.Background, terminal: req.Terminal != nil,
 	}
-	git := repositories{world: w, dir: d.Dir, argv: d.Argv, req: req, vars: r.vars, policy: r.policy, bounds: func() language.Bounds {
+	git := repositories{world: w, dir: d.Dir, argv: d.Argv, found: d.found, req: req, vars: r.vars, policy: r.policy, bounds: func() language.Bounds {
 		return j.bounds.Narrow(j.policy.Bounds("git", j.who))
 	}}
 	facts.git = git.read

@@ -25,6 +25,17 @@ type found struct {
 	err     error
 }
 
+// explain adds to the refusal of a path that the caller wrote a bare name: its PATH leads
+// there.
+func (f *found) explain(refusal Finding, word string) Finding {
+	if f != nil && strings.Contains(word, "/") {
+		name := path.Base(word)
+		refusal.Hint = "The PATH that the command was given leads " + quoted(name) + " to this file, and commands may write there, so that its path has to be allowed. " +
+			"Call another one by its path, or ask the operator for a line with the path, or one like .venv/bin/*."
+	}
+	return refusal
+}
+
 // maxPathEntries bounds the directories in which one name is looked up.
 const maxPathEntries = 1024
 
@@ -92,20 +103,45 @@ func ofOperator(name, full string, w World, dir Directory, file *language.Policy
 	if own, err := w.Lookup(name); err == nil && own.Path == path.Clean(full) {
 		return true
 	}
+	return !changeable(full, w, dir, file)
+}
+
+// changeable reports whether a command may change what an absolute path leads to, or the
+// path leads into a root of the policy file. What cannot be found out may be changed.
+func changeable(full string, w World, dir Directory, file *language.Policy) bool {
 	checker, knows := w.(WriteChecker)
-	r, resolves := w.(Resolver)
 	if !knows || checker.Writable(full, dir) {
-		return false
-	}
-	if file == nil || len(file.File.Roots) == 0 {
 		return true
 	}
-	roots, ok := canonicalRoots(file.File.Roots, w)
-	if !ok || !resolves {
+	if file == nil || len(file.File.Roots) == 0 {
 		return false
 	}
+	roots, ok := canonicalRoots(file.File.Roots, w)
+	r, resolves := w.(Resolver)
+	if !ok || !resolves {
+		return true
+	}
 	real, err := r.Canonical(full, dir)
-	return err == nil && !paths.Within(real, roots...) && !paths.Within(full, roots...)
+	return err != nil || paths.Within(real, roots...) || paths.Within(full, roots...)
+}
+
+// lentPath refuses a command that is lent something and finds the programs that it starts
+// where commands may put others: git would give an agent of ssh to any program named ssh.
+func (j *fileJudge) lentPath() {
+	for _, l := range j.layers {
+		if l.path == nil || len(j.credentials) == 0 {
+			continue
+		}
+		for entry := range strings.SplitSeq(*l.path, ":") {
+			if path.IsAbs(entry) && !changeable(entry, j.world, j.dir, j.policy) {
+				continue
+			}
+			f := refusedVariable("PATH", "the policy lends this command "+strings.Join(j.credentials.Strings(), ", ")+", and commands may write in "+quoted(cmp.Or(entry, "."))+", where it would find programs", &Draft{Argv: l.words})
+			f.Hint = "Set PATH for this command to directories of the system, or run it in a call of its own."
+			j.add(f)
+			return
+		}
+	}
 }
 
 // spellings returns a path to a program as rules may name it: as it is written, and from
