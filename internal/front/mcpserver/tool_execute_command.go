@@ -37,10 +37,10 @@ func commandRequest(c *caller, a arguments) tipstaff.Request {
 
 // The parameters of both tools of the family.
 var (
-	cwdParameter     = parameter{name: "cwd", kind: text, doc: "Working directory, absolute or relative to the server's. Default: the server's."}
-	timeoutParameter = parameter{name: "timeout_ms", kind: millis, doc: "Time limit in milliseconds. Default: 30000, unless the operator set another."}
-	envParameter     = parameter{name: "env", kind: variables, doc: "Variables to add, {\"NAME\": \"value\"}. Each reaches the program, or the call is refused and says why. Default: none."}
-	inputParameter   = parameter{name: "input", kind: text, doc: "Text for the program's standard input, which is then closed."}
+	cwdParameter     = parameter{name: "cwd", kind: text, doc: "Working directory, from the server's, which is the default."}
+	timeoutParameter = parameter{name: "timeout_ms", kind: millis, doc: "Limit in milliseconds. Default: 30000, unless the operator set another."}
+	envParameter     = parameter{name: "env", kind: variables, doc: "Variables to add."}
+	inputParameter   = parameter{name: "input", kind: text, doc: "Text for standard input, then closed."}
 )
 
 // executeRequest returns the part of a request that both tools share.

@@ -14,7 +14,7 @@ var executeShell = tool{
 	name:  executeShellName,
 	title: "Run a shell script",
 	description: `Run a script in the language of Bash and return its exit code and output as YAML: pipelines, &&, redirections, globs, variables, $(…), here-documents, loops and functions.
-Every command in it is judged by itself, with the words that it really gets, as by execute_process. One that is certain to run and not allowed refuses the script before anything runs; one that is refused later ends it with exit code 126. commands lists what failed or was refused. A variable that a command is given (VAR=x command, export, env) reaches it or refuses it; a PATH that the script sets counts. Jobs started with & end with the script.
+Every command in it is judged by itself, with the words that it really gets, as by execute_process. One that is certain to run and not allowed refuses the script before anything runs; one that is refused later ends it with exit code 126. commands lists what failed or was refused. A PATH that it sets counts. Jobs started with & end with the script.
 Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000}`,
 	params: []parameter{
 		{name: "script", kind: text, required: true, doc: "The script."},
@@ -50,7 +50,7 @@ const executeShellName = "execute_shell"
 
 // shellSession names the session whose directory, variables and functions a script
 // goes on with.
-var shellSession = parameter{name: "session_id", kind: text, doc: "A session whose directory, variables and functions go on from script to script. Default: none."}
+var shellSession = parameter{name: "session_id", kind: text, doc: "A session whose directory, variables and functions go on from script to script."}
 
 // withoutSession returns the parameters of a server without sessions.
 func withoutSession(params []parameter) []parameter {

@@ -19,7 +19,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		sessionParameter,
 		{name: "command", kind: text, required: true, doc: "The program's name; it must be on the allowlist."},
 		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
-		{name: "timeout", kind: millis, doc: "Time limit in milliseconds, counted from the command's start. Default 60000, at most 300000, unless the operator set others."},
+		{name: "timeout", kind: millis, doc: "Limit in milliseconds, from the command's start. Default 60000, at most 300000, unless the operator set others."},
 		inputParameter, backgroundParameter, yieldParameterJSON, ttyParameter, maxOutputParameterJSON, rawParameter, callParameterJSON,
 	},
 	output: answerSchema(map[string]any{
