@@ -107,7 +107,7 @@ func judgeFile(file *language.Policy, words, writes []string, who language.Who, 
 	j.list = Allowlist{Names: file.Names(), Source: "the policy"}
 	got, ok := j.names.admit(words[0], Program{})
 	if ok {
-		unwrap(&j, &layer{words: words, name: got.name, facts: facts})
+		unwrap(&j, &layer{words: words, name: got.name, otherNames: got.otherNames, facts: facts})
 	} else {
 		j.add(j.notNamed(words[0], ""))
 	}
@@ -124,5 +124,5 @@ func (n namesOnly) admit(word string, p Program) (named, bool) {
 	if !listed {
 		name = word
 	}
-	return named{program: p, argv0: word, name: name}, word != "" && (listed || n.policy.Open())
+	return named{program: p, argv0: word, name: name, otherNames: ofPattern(name, word)}, word != "" && (listed || n.policy.Open())
 }

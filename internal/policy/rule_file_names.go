@@ -40,10 +40,7 @@ func (n fileNames) admit(word string, program Program) (named, bool) {
 		}
 	}
 	if listed {
-		if got.name = name; name != word && strings.Contains(name, "*") {
-			// Rules of ask and deny about the program by its name count for a pattern of paths, too.
-			got.otherNames = []string{path.Base(word)}
-		}
+		got.name, got.otherNames = name, ofPattern(name, word)
 		return got, true
 	}
 	if got.err != nil {
@@ -60,6 +57,15 @@ func (n fileNames) admit(word string, program Program) (named, bool) {
 	}
 	got.otherNames = n.all(got.program.File, word)
 	return got, true
+}
+
+// ofPattern returns the bare name of a program that a pattern of paths allows: the rules
+// of ask and deny for that name count, too.
+func ofPattern(name, word string) []string {
+	if name == word || !strings.Contains(name, "*") {
+		return nil
+	}
+	return []string{path.Base(word)}
 }
 
 // same finds the name that leads to a file; the name asked is tried first.

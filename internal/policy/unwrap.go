@@ -107,8 +107,11 @@ func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
 				j.fault(fault{s.Index, s.Words[0], "which is in none of the directories of the PATH that " + s.By + " has"})
 				continue
 			}
-			if found != s.Words[0] && !keepsPath(name, l, &s) && !j.admit(&next) {
-				continue // it may be found by another PATH, too
+			if byName := next; found != s.Words[0] && !keepsPath(name, l, &s) { // by another PATH
+				if !j.admit(&byName) {
+					continue
+				}
+				unwrap(j, &byName)
 			}
 			next.words = append([]string{found}, s.Words[1:]...)
 		}
