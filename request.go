@@ -91,6 +91,10 @@ type Request struct {
 
 	// Env holds the variables that the caller adds, each "NAME=value".
 	Env []string
+	// OfSession holds those of Env that come from the session. Where a command may not
+	// have one of them, it runs without; a variable that was given to the command itself
+	// refuses it.
+	OfSession []string
 	// Unset names variables that a script has taken away from its command.
 	Unset []string
 	// Dropped names variables that were requested for the session and that it

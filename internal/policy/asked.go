@@ -125,11 +125,14 @@ func (g *Grant) asked(d *Decision) Asked {
 	}
 }
 
-// passedVariables returns the caller's own variables that are passed on.
+// passedVariables returns the caller's own variables that are passed on, without those that
+// only tell where a script's shell is and was.
 func passedVariables(g *Grant) []string {
 	var vars []string
 	for _, kv := range g.req.Env {
-		if slices.Contains(g.env, kv) {
+		name, value, _ := strings.Cut(kv, "=")
+		own := name == "OLDPWD" || name == "SHLVL" || name == "_" || name == "PWD" && g.dir != nil && value == g.dir.Path()
+		if !own && slices.Contains(g.env, kv) {
 			vars = append(vars, kv)
 		}
 	}

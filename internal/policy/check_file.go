@@ -2,7 +2,7 @@ package policy
 
 import (
 	"fmt"
-	"slices"
+	"path"
 	"strings"
 
 	"tipstaff"
@@ -107,7 +107,7 @@ func judgeFile(file *language.Policy, words, writes []string, who language.Who, 
 	j.list = Allowlist{Names: file.Names(), Source: "the policy"}
 	got, ok := j.names.admit(words[0], Program{})
 	if ok {
-		unwrap(&j, &layer{words: words, name: got.name, facts: facts})
+		unwrap(&j, &layer{words: words, name: got.name, otherNames: got.otherNames, facts: facts})
 	} else {
 		j.add(j.notNamed(words[0], ""))
 	}
@@ -120,6 +120,9 @@ func judgeFile(file *language.Policy, words, writes []string, who language.Who, 
 type namesOnly struct{ policy *language.Policy }
 
 func (n namesOnly) admit(word string, p Program) (named, bool) {
-	listed := slices.Contains(n.policy.Names(), word)
-	return named{program: p, argv0: word, name: word}, word != "" && (listed || n.policy.Open())
+	name, listed := n.policy.Match(word, path.Clean(word))
+	if !listed {
+		name = word
+	}
+	return named{program: p, argv0: word, name: name, otherNames: ofPattern(name, word)}, word != "" && (listed || n.policy.Open())
 }

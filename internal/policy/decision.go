@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"tipstaff"
@@ -134,6 +135,11 @@ func (g *Grant) Argv() []string { return g.argv }
 
 // Env returns the whole environment of the command, each "NAME=value".
 func (g *Grant) Env() []string { return g.env }
+
+// Given returns those of Env that the caller gave to this very command.
+func (g *Grant) Given() []string {
+	return slices.DeleteFunc(passedVariables(g), func(kv string) bool { return slices.Contains(g.req.OfSession, kv) })
+}
 
 // Dropped returns the names of the caller's variables that are not in Env.
 func (g *Grant) Dropped() []string { return g.dropped }

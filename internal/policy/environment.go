@@ -73,66 +73,46 @@ var unedited = []string{"EDITOR=:", "VISUAL=:", "GIT_EDITOR=:", "GIT_TERMINAL_PR
 // unless the policy file passes them on.
 func (e *Environment) Hidden() []string { return slices.Clone(e.hidden) }
 
-// Admission says by what a caller's variables are judged besides their names
-// and values. The zero Admission is the strictest: it treats every place as
-// writable for commands, and passes nothing on.
-type Admission struct {
-	World World
-	Dir   Directory // nil: not known
-	Roots []string  // of the policy file, canonical
-	// Pass reports whether the operator passes on a variable that would be
-	// dropped.
-	Pass func(name string) bool
-}
-
-// Dropped is a caller's variable that commands do not get.
+// Dropped is a variable of a session that its commands do not get.
 type Dropped struct {
 	Name string
 	Why  string // for the caller, a sentence
 }
 
-// Admit divides a caller's variables, each "NAME=value", into those that
-// commands get and those that are dropped: secrets, variables that make
-// programs load or start code or change where they look for it, and paths to
-// places where commands may write. Malformed or too many variables are an
-// *[tipstaff.Error] with the code InvalidParameters.
-func (e *Environment) Admit(vars []string, by Admission) (accepted []string, dropped []Dropped, err error) {
-	if len(vars) > maxVariables {
-		return nil, nil, badEnvironment("", fmt.Sprintf("there are %d environment variables, at most %d are allowed", len(vars), maxVariables))
+// has reports whether every command has this variable with this value, so that to set it
+// changes nothing.
+func (e *Environment) has(assignment string) bool {
+	return e != nil && slices.Contains(e.base, assignment)
+}
+
+// Admit divides the variables of a session, each "NAME=value", into those that its
+// commands get and those that are dropped (contract B11): secrets, by name and by value,
+// and names that [refusedName] refuses. pass reports whether the operator passes a name
+// on; nil: none. Malformed or too many variables are an *[tipstaff.Error] with the code
+// InvalidParameters.
+func (e *Environment) Admit(vars []string, pass func(name string) bool) (accepted []string, dropped []Dropped, err error) {
+	if err := checkVariables(vars); err != nil {
+		return nil, nil, err
 	}
-	judge, total := newVariableJudge(by), 0
 	for _, v := range vars {
-		name, value, ok := strings.Cut(v, "=")
-		if !ok {
-			name = v
-		}
-		if err := checkVariable(name, value); err != nil {
-			return nil, nil, err
-		}
-		if total += len(v); total > maxVariablesSize {
-			return nil, nil, badEnvironment(name, fmt.Sprintf("the environment variables have more than %d bytes in all", maxVariablesSize))
-		}
-		why := "it has no value"
-		if ok {
-			why = judge.fault(name, value)
-		}
+		name, value, _ := strings.Cut(v, "=")
+		why := sessionFault(name, value)
 		switch {
-		case why == "":
+		case why == "" || pass != nil && pass(name):
 			accepted = append(accepted, v)
 		case !slices.ContainsFunc(dropped, func(d Dropped) bool { return d.Name == name }):
-			dropped = append(dropped, Dropped{name, describeDropped(name, why)})
+			dropped = append(dropped, Dropped{name, shown(name) + " was dropped: " + why + passHint("; if the task needs it", name) + "."})
 		}
 	}
 	return accepted, dropped, nil
 }
 
-// describeDropped explains to a caller why a variable was dropped, and what to do.
-func describeDropped(name, why string) string {
-	say := shown(name) + " was dropped: " + why
-	if language.PassFault(name) == "" {
-		say += "; if the task needs it, ask the operator for environment: {pass: [" + shown(name) + "]} in the policy"
+// passHint is the way out for a variable that the policy may pass on, "" if it may not.
+func passHint(intro, name string) string {
+	if language.PassFault(name) != "" {
+		return ""
 	}
-	return say + "."
+	return intro + ", ask the operator for environment: {pass: [" + shown(name) + "]} in the policy"
 }
 
 func droppedNames(list []Dropped) []string {
@@ -141,6 +121,28 @@ func droppedNames(list []Dropped) []string {
 		names = append(names, d.Name)
 	}
 	return names
+}
+
+// checkVariables refuses variables that no command can get, and more of them than any
+// needs.
+func checkVariables(vars []string) error {
+	if len(vars) > maxVariables {
+		return badEnvironment("", fmt.Sprintf("there are %d environment variables, at most %d are allowed", len(vars), maxVariables))
+	}
+	total := 0
+	for _, v := range vars {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok {
+			return badEnvironment(v, "the environment variable "+quoted(v)+" has no value")
+		}
+		if err := checkVariable(name, value); err != nil {
+			return err
+		}
+		if total += len(v); total > maxVariablesSize {
+			return badEnvironment(name, fmt.Sprintf("the environment variables have more than %d bytes in all", maxVariablesSize))
+		}
+	}
+	return nil
 }
 
 // Variable writes a variable as "NAME=value". A name that an environment cannot
@@ -206,7 +208,8 @@ const (
 
 // complete returns the environment of one command: the base, then the server's
 // other variables that the operator passes on, then the caller's, then those
-// that the caller cannot override, then the directory.
+// that the caller cannot override, and the directory unless a script says itself where
+// it is: its cd keeps the links of a path, as Bash does.
 func (e *Environment) complete(list, fixed []string, dir string, pass func(name string) bool, how mode) []string {
 	vars := make([]string, 0, len(e.base)+len(list)+len(fixed)+1)
 	vars = append(vars, e.base...)
@@ -223,11 +226,11 @@ func (e *Environment) complete(list, fixed []string, dir string, pass func(name 
 	}
 	vars = append(vars, list...)
 	vars = append(vars, fixed...)
-	if dir != "" {
+	if dir != "" && !slices.ContainsFunc(list, func(v string) bool { return nameOf(v) == "PWD" }) {
 		vars = append(vars, "PWD="+dir)
 	}
 	vars = sortVariables(vars)
-	if hasVariable(vars, "FORCE_COLOR") || hasVariable(vars, "CLICOLOR_FORCE") {
+	if (hasVariable(vars, "FORCE_COLOR") || hasVariable(vars, "CLICOLOR_FORCE")) && !slices.Contains(list, noColor) {
 		// The caller asks for colours; programs complain if both variables are
 		// set.
 		vars = slices.DeleteFunc(vars, func(v string) bool { return v == noColor })

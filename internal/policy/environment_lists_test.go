@@ -40,7 +40,7 @@ func variables(t *testing.T, file string) []variable {
 func reaches(t *testing.T, s policy.Settings, v variable) (reached bool, told []string) {
 	t.Helper()
 	w, p := allowing("env"), policy.New(s)
-	d := p.Decide(tipstaff.Request{Family: tipstaff.Terminal, Argv: []string{"env"}, Env: []string{v.String()}}, w)
+	d := p.Decide(tipstaff.Request{Family: tipstaff.Terminal, Argv: []string{"env"}, Env: []string{v.String()}, OfSession: []string{v.String()}}, w)
 	grant, ok := d.Grant()
 	if !ok {
 		t.Fatal(answer(d))
@@ -81,10 +81,9 @@ func TestB11HonestVariablesPass(t *testing.T) {
 func TestB11TheReasonSaysWhatToDo(t *testing.T) {
 	const ask = "; if the task needs it, ask the operator for environment: {pass: [NAME]} in the policy."
 	for _, c := range []struct{ v, want string }{
-		{"FOO=/work/x", "its value names a path that commands may write, and programs may load code from there" + ask},
-		{"FOO_HOME=x", "its name says that programs load what lies there, and its value leads into the working directory, where commands may write" + ask},
+		{"FOO_HOME=x", "its name says that programs look there for code or for their configuration" + ask},
 		{"FOO_EDITOR=vi", "its name says that it names a program, and that program would be started" + ask},
-		{"FOO_OPTS=--x=y", "its name says that it holds options of a program, and not all of them are known to be harmless" + ask},
+		{"FOO_OPTS=--x=y", "its name says that it holds options of a program, which can name code" + ask},
 		{"FOO=$(x)", "its value holds a command that make and shells would run" + ask},
 		{"API_KEY=x", "its name promises a secret" + ask},
 		{"GIT_SSH=x", "git starts programs, or finds its configuration and its repository, by it" + ask},
@@ -100,21 +99,3 @@ func TestB11TheReasonSaysWhatToDo(t *testing.T) {
 		}
 	}
 }
-
-// TestB11AWorldThatCannotTellIsWritable, and so are paths beyond the number
-// that is looked up.
-func TestB11AWorldThatCannotTellIsWritable(t *testing.T) {
-	e := policy.NewEnvironment(nil, "")
-	for _, by := range []policy.Admission{{}, {World: onlyWorld{allowing()}}} {
-		if kept, _, err := e.Admit([]string{"FOO=/usr/lib"}, by); err != nil || len(kept) > 0 {
-			t.Errorf("kept %q, %v", kept, err)
-		}
-	}
-	by := policy.Admission{World: allowing()}
-	if kept, _, _ := e.Admit([]string{"FOO=/usr/lib", "BAR=/" + strings.Repeat(":/usr/lib", 1000)}, by); len(kept) != 1 {
-		t.Errorf("kept %q", kept)
-	}
-}
-
-// onlyWorld hides that a world knows more.
-type onlyWorld struct{ policy.World }

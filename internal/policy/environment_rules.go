@@ -18,13 +18,13 @@ type owner int
 const (
 	ofServer owner = 1 << iota
 	ofCaller
+	ofCommand // a caller, for one command or script, and not for a session
 )
 
 // variableRule is one row of builtin/environment.txt, for one name.
 type variableRule struct {
 	keep       bool
 	ambient    bool // not kept, though it leads a person's own programs to no other code
-	plain      bool // kept if the value is one word
 	owners     owner
 	prefix     string
 	anycase    bool
@@ -96,8 +96,8 @@ func parseVariableHead(words []string) (rule variableRule, how string, err error
 		return rule, "", fmt.Errorf("%d words instead of three", len(words))
 	}
 	switch words[0] {
-	case "keep", "plain":
-		rule.keep, rule.plain = true, words[0] == "plain"
+	case "keep":
+		rule.keep = true
 	case "refuse", "hide": // no command gets either
 		rule.ambient = words[0] == "hide"
 	default:
@@ -108,6 +108,8 @@ func parseVariableHead(words []string) (rule variableRule, how string, err error
 		rule.owners = ofServer
 	case "caller":
 		rule.owners = ofCaller
+	case "command":
+		rule.owners = ofCommand
 	case "both":
 		rule.owners = ofServer | ofCaller
 	default:
@@ -129,6 +131,37 @@ func (r *variableRules) passesServer(name, value string) bool {
 		keep = !secret
 	}
 	return keep && faultOfValue(name, value) == ""
+}
+
+// refusedName says why a variable of a caller is refused, "" if it passes. Only the name
+// counts: it says whether programs take the value for code, for options that name code,
+// or for where they look for code and configuration. What a value does, only the program
+// knows.
+func refusedName(name string) string {
+	if rule, known := environmentRules().named(name, ofCaller); known {
+		if rule.keep {
+			return ""
+		}
+		return rule.why
+	}
+	return environmentTables().fault(name)
+}
+
+// sessionFault says why a variable of a session is dropped, "" if it is not: besides
+// names that are refused, secrets do not reach the commands of a session, and neither
+// does a value that any shell or make would run.
+func sessionFault(name, value string) string {
+	if why := refusedName(name); why != "" {
+		return why
+	}
+	_, known := environmentRules().named(name, ofCaller)
+	if _, secret := redact.SecretName(name); secret && !known {
+		return "its name promises a secret"
+	}
+	if findSubstitution(value) != "" {
+		return "its value holds a command that make and shells would run"
+	}
+	return faultOfValue(name, value)
 }
 
 // LeadsToCode says why a variable of a shell's own environment can make its programs

@@ -17,8 +17,6 @@ var (
 	classesText string
 	//go:embed builtin/environment-harmless.txt
 	harmlessText string
-	//go:embed builtin/environment-options.txt
-	optionsText string
 )
 
 // variableClass is what the words of a name tell about a variable without a
@@ -34,17 +32,6 @@ const (
 	trafficClass
 )
 
-// harmlessKind is the kind of harmless value of a variable with a known name.
-type harmlessKind int
-
-const (
-	notHarmless harmlessKind = iota
-	anyPath
-	anyText
-	anyHost
-	anyWord
-)
-
 // variableTables are the parsed texts.
 type variableTables struct {
 	words    map[string]variableClass // last word of a name → its class
@@ -52,21 +39,13 @@ type variableTables struct {
 	load     map[string]bool // whole names of the class place
 	switches map[string]bool
 	first    map[string]bool
-	anywhere map[string]bool         // words of the class source, which count in any position
-	exact    map[string]harmlessKind // upper case
-	patterns []harmlessPattern
-	options  map[string][]harmlessOption
-	general  []harmlessOption
+	anywhere map[string]bool // words of the class source, which count in any position
+	harmless []string        // patterns of names, in upper case
 }
 
 type wordEnding struct {
 	text  string
 	class variableClass
-}
-
-type harmlessPattern struct {
-	glob string
-	kind harmlessKind
 }
 
 var environmentTables = sync.OnceValue(func() *variableTables {
@@ -83,7 +62,6 @@ var environmentTables = sync.OnceValue(func() *variableTables {
 func readVariableTables() (*variableTables, error) {
 	t := &variableTables{
 		words: map[string]variableClass{}, load: map[string]bool{}, switches: map[string]bool{}, first: map[string]bool{}, anywhere: map[string]bool{},
-		exact: map[string]harmlessKind{}, options: map[string][]harmlessOption{},
 	}
 	for _, text := range []struct {
 		name, text string
@@ -91,7 +69,6 @@ func readVariableTables() (*variableTables, error) {
 	}{
 		{"environment-classes.txt", classesText, t.readClass},
 		{"environment-harmless.txt", harmlessText, t.readHarmless},
-		{"environment-options.txt", optionsText, t.readOptions},
 	} {
 		for line := range strings.Lines(text.text) {
 			line = strings.TrimSpace(line)
@@ -139,41 +116,39 @@ func (t *variableTables) readClass(line string) error {
 	return nil
 }
 
-// readHarmless reads a row of environment-harmless.txt: the kind of value, the
-// names, and why they are harmless. The reason is required, so that no name is
-// added without one.
+// readHarmless reads a row of environment-harmless.txt: names, and why they are
+// harmless. The reason is required, so that no name is added without one.
 func (t *variableTables) readHarmless(line string) error {
-	kindName, rest, _ := strings.Cut(line, "  ")
-	names, why, ok := strings.Cut(strings.TrimSpace(rest), "  ")
-	kind, known := map[string]harmlessKind{"path": anyPath, "text": anyText, "host": anyHost, "word": anyWord}[kindName]
-	if !known || !ok || strings.TrimSpace(why) == "" {
-		return errors.New("not three columns that begin with path, text, host or word")
+	names, why, ok := strings.Cut(line, "  ")
+	if !ok || strings.TrimSpace(why) == "" {
+		return errors.New("not two columns")
 	}
-	for name := range strings.FieldsSeq(names) {
-		if strings.Contains(name, "*") {
-			t.patterns = append(t.patterns, harmlessPattern{name, kind})
-			continue
-		}
-		if _, twice := t.exact[name]; twice {
-			return fmt.Errorf("%q stands there twice", name)
-		}
-		t.exact[name] = kind
-	}
+	t.harmless = append(t.harmless, strings.Fields(names)...)
 	return nil
 }
 
-// harmless returns which values are harmless in a variable with this name.
-func (t *variableTables) harmless(name string) harmlessKind {
-	name = strings.ToUpper(name)
-	if kind, ok := t.exact[name]; ok {
-		return kind
+// fault says why a name without a row of its own is refused, "" if it passes. A name
+// that turns something on or off, or that says where results go, leads to no code.
+func (t *variableTables) fault(name string) string {
+	upper := strings.ToUpper(name)
+	if slices.ContainsFunc(t.harmless, func(glob string) bool { return language.MatchGlob(glob, upper) }) {
+		return ""
 	}
-	for _, p := range t.patterns {
-		if language.MatchGlob(p.glob, name) {
-			return p.kind
-		}
+	switch class, switched := t.classOf(name); {
+	case class == sourceClass:
+		return "its name says that programs or packages are fetched from there"
+	case class == trafficClass:
+		return "its name says that traffic would go there"
+	case switched:
+		return ""
+	case class == programClass:
+		return "its name says that it names a program, and that program would be started"
+	case class == optionsClass:
+		return "its name says that it holds options of a program, which can name code"
+	case class == placeClass:
+		return "its name says that programs look there for code or for their configuration"
 	}
-	return notHarmless
+	return ""
 }
 
 // classOf returns the class of a name, and whether the variable is a switch.

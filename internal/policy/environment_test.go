@@ -26,7 +26,7 @@ func passes(t *testing.T, v string) (server, caller bool) {
 		t.Fatal(answer(d))
 	}
 	defer grant.Close()
-	kept, _, err := policy.NewEnvironment(nil, "").Admit([]string{v}, policy.Admission{World: w})
+	kept, _, err := policy.NewEnvironment(nil, "").Admit([]string{v}, nil)
 	return slices.Contains(grant.Env(), v), err == nil && slices.Contains(kept, v)
 }
 
@@ -161,6 +161,7 @@ func TestB11WhatACallerAdds(t *testing.T) {
 		"CAWS_TASK_ID=forged", "PATH=/evil", "NODE_OPTIONS=--require x", "LD_PRELOAD=x", "GIT_SSH_COMMAND=x", "API_KEY=x", "URL=postgres://u:hunter2@db/x",
 		"npm_config_loglevel=silent", "NPM_CONFIG_Script_Shell=/x", "SSH_AUTH_SOCK=/tmp/agent", "PWD=/else", "EDITOR=vim", "PATH=/twice",
 	}
+	req.OfSession = req.Env
 	req.Fixed = []string{"CAWS_TASK_ID=T-1", "CAWS_AGENT_ID=agent", "CAWS_SESSION_ID=term-1"}
 	d := decide(t, allowing("env"), req)
 	grant, ok := d.Grant()
@@ -208,7 +209,7 @@ func TestB11MalformedVariables(t *testing.T) {
 			}
 		})
 	}
-	if kept, dropped, err := policy.NewEnvironment(nil, "").Admit(many[:256], policy.Admission{}); err != nil || len(kept) != 256 || dropped != nil {
+	if kept, dropped, err := policy.NewEnvironment(nil, "").Admit(many[:256], nil); err != nil || len(kept) != 256 || dropped != nil {
 		t.Errorf("256 variables: %d kept, %q dropped, %v", len(kept), dropped, err)
 	}
 }

@@ -82,6 +82,7 @@ func TestWhoIsAskedBesideThePolicyIsToldWhatWouldRun(t *testing.T) {
 	req := terminal("npm", "test")
 	req.ID, req.Tool, req.Session, req.Dir, req.DirGiven, req.Timeout = "cmd_1", "terminal_execute_command", "term-1", "src", true, time.Second
 	req.Env, req.Fixed, req.Stdin = []string{"CI=true", "PATH=x"}, []string{"CAWS_TASK_ID=t"}, []byte("x")
+	req.OfSession = []string{"PATH=x"}
 	req.Origin = tipstaff.Origin{Front: "stdio", Principal: "me", Client: "c/1", Agent: "a", Task: "t"}
 	d := decide(t, allowing("npm"), req)
 	got, ok := d.Case()

@@ -10,17 +10,18 @@ import (
 )
 
 // outcomeOf returns the effects of a program's arguments: the command lines
-// that the program would start, and the objections.
-func outcomeOf(r programs.Reading) ([]programs.Start, []fault) {
-	var o outcome
+// that the program would start, the variables that it sets for them, and the
+// objections.
+func outcomeOf(r programs.Reading) (o outcome) {
 	for i := range r.Acts {
 		o.act(&r.Acts[i])
 	}
-	return o.starts, o.faults
+	return o
 }
 
 type outcome struct {
 	starts []programs.Start
+	sets   []*programs.Act // each with NAME=VALUE
 	faults []fault
 }
 
@@ -35,10 +36,7 @@ func (o *outcome) act(a *programs.Act) {
 	case programs.RunsValue:
 		o.program(a, a.By, a.Text)
 	case programs.PutsInEnv:
-		name, value, _ := strings.Cut(a.Text, "=")
-		if assignmentFault(name, value) != "" {
-			o.fault(a, a.Text, "a variable that decides what runs")
-		}
+		o.sets = append(o.sets, a)
 	case programs.Sets:
 		o.setting(a)
 	case programs.SetsNamed:

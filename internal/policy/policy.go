@@ -69,6 +69,7 @@ type Draft struct {
 	// Credentials is what the policy file lends to the command.
 	Credentials language.Credentials
 
+	found    *found               // by a PATH of the caller; nil: there is none
 	patterns []*cmdline.Pattern   // words of Argv
 	goes     func() []Destination // see [Grant]
 }
@@ -81,12 +82,13 @@ func New(s Settings) *Policy {
 		{structure{}, argumentsNext},
 		{directory{}, restLast}, // the next ones look at files from there
 		{fileRoots{s.File}, restLast},
+		{search{s.File}, restLast},
 		{allowlist{s.File != nil}, commandFirst},
 		{file{s.File, s.Environment}, commandFirst},
 		{patterns{offer}, argumentsNext},
 		{arguments{s.Arguments}, argumentsNext},
-		{inner{s.Arguments}, argumentsNext},
-		{environment{s.Environment, s.File != nil}, restLast},
+		{inner{s.Arguments, s.Environment}, argumentsNext},
+		{environment{vars: s.Environment, ruled: s.File != nil}, restLast},
 		{narrowEnvironment{}, restLast}, // of the environment that the previous rule has made
 		{lentEnvironment{s.Environment}, restLast},
 		{timeout{s.Limits}, restLast},

@@ -14,6 +14,7 @@ import (
 func TestAGrantIsWhatWasDecided(t *testing.T) {
 	req := terminal("npm", "test")
 	req.ID, req.Dir, req.DirGiven, req.Timeout, req.Env = "cmd_1", "src", true, time.Second, []string{"CI=true", "PATH=x"}
+	req.OfSession = []string{"PATH=x"}
 	d := decide(t, allowing("npm"), req)
 	grant, ok := d.Grant()
 	if !ok {

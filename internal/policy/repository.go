@@ -17,6 +17,7 @@ type repositories struct {
 	world  World
 	dir    Directory
 	argv   []string
+	found  *found // the program, by a PATH of the caller
 	req    *tipstaff.Request
 	vars   *Environment
 	policy *language.Policy
@@ -50,7 +51,9 @@ func (r *repositories) program() (file string, ok bool) {
 	}
 	var p Program
 	var err error
-	if strings.Contains(word, "/") {
+	if r.found != nil && word == r.argv[0] {
+		p, err = r.found.program, r.found.err
+	} else if strings.Contains(word, "/") {
 		p, err = r.world.File(word, r.dir)
 	} else {
 		p, err = r.world.Lookup("git")

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"tipstaff"
@@ -33,10 +34,17 @@ func (r allowlist) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	}
 	got, allowed := d.Allowlist.admit(word, w, d.Dir)
 	switch {
+	case d.found == nil:
+	case !strings.Contains(word, "/"):
+		got.program, got.err = d.found.program, d.found.err
+	case !allowed && slices.ContainsFunc(spellings(word, d.Dir, &pathFacts{world: w, dir: d.Dir}), d.Allowlist.lists):
+		got, allowed = admission{program: d.found.program, argv0: word}, true
+	}
+	switch {
 	case !allowed:
-		return []Finding{notAllowed(req.Family, word, "", &d.Allowlist)}
+		return []Finding{d.found.explain(notAllowed(req.Family, word, "", &d.Allowlist), word)}
 	case got.err != nil:
-		return []Finding{unavailable(word, got.err, &d.Allowlist, w, d.Dir)}
+		return []Finding{unavailable(word, got.err, &d.Allowlist, w, d.Dir, d.found != nil)}
 	}
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
@@ -78,8 +86,9 @@ type programFinder interface {
 }
 
 // unavailable says that an allowed program cannot run, and where it is if it is
-// installed where the server does not look.
-func unavailable(word string, err error, l *Allowlist, w World, dir Directory) Finding {
+// installed where the server does not look. ownPath: it was looked up by a PATH of the
+// caller.
+func unavailable(word string, err error, l *Allowlist, w World, dir Directory, ownPath bool) Finding {
 	f := Finding{Rule: "program", Details: map[string]any{"command": shown(word)}}
 	if errors.Is(err, ErrNotExecutable) {
 		f.Code = tipstaff.ProgramNotExecutable
@@ -92,6 +101,10 @@ func unavailable(word string, err error, l *Allowlist, w World, dir Directory) F
 	}
 	f.Code = tipstaff.ProgramNotFound
 	f.Msg = "the program " + quoted(word) + " is allowed, but it was not found"
+	if ownPath {
+		f.Hint = "It is in none of the directories of the PATH that the command was given."
+		return f
+	}
 	f.Hint = "It is not installed where the server looks for programs; ask the operator to install it."
 	if strings.Contains(word, "/") {
 		f.Hint = "There is no such file; a relative path counts from the working directory."

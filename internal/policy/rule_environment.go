@@ -1,9 +1,12 @@
 package policy
 
 import (
+	"path"
 	"slices"
+	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/policy/language"
 )
 
 // environment gives a command its variables (contract B11). It comes after the
@@ -11,28 +14,100 @@ import (
 type environment struct {
 	vars  *Environment
 	ruled bool // by a policy file, beside the allowlist
+	// some reports, for a script, which names the file passes on to some command: the
+	// script may hold them, and each of its commands is judged.
+	some func(name string) bool
 }
 
-// Judge implements [Rule]: it builds the whole environment of the command.
-// Variables that are not accepted are dropped and reported; only a malformed
-// list is refused.
+// Judge implements [Rule]: it builds the whole environment of the command. What a
+// caller gives to this command passes, or the command is refused: a command that runs
+// with another value than the one it was given does something that nobody asked for.
+// What a session holds is dropped where it may not pass, and reported.
 func (r environment) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if r.vars == nil {
 		return []Finding{{Rule: "environment", Code: tipstaff.Internal, Msg: "no environment is configured for commands", Hint: "This is a fault of the server; tell the operator."}}
 	}
-	pass := d.Bounds.Passes
-	accepted, dropped, err := r.vars.Admit(req.Env, Admission{World: w, Dir: d.Dir, Roots: d.Roots, Pass: pass})
-	if err != nil {
+	if err := checkVariables(req.Env); err != nil {
 		e := tipstaff.AsError(err)
 		return []Finding{{Rule: "environment", Code: e.Code, Msg: e.Msg, Hint: e.Hint, Details: e.Details}}
+	}
+	pass := d.Bounds.Passes
+	given := make([]string, 0, len(req.Env))
+	var found []Finding
+	for _, kv := range req.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		ofSession := slices.Contains(req.OfSession, kv)
+		why := ""
+		switch {
+		case pass(name) || r.some != nil && r.some(name):
+		case ofSession:
+			why = sessionFault(name, value)
+		case !r.vars.has(kv): // else nothing changes
+			why = r.refused(name, req, w, d)
+		}
+		switch {
+		case why == "":
+			given = append(given, kv)
+		case !ofSession && len(found) < maxFindings:
+			found = append(found, refusedVariable(name, why, d))
+		case ofSession && !slices.Contains(d.Dropped, name):
+			d.Dropped = append(d.Dropped, name)
+		}
 	}
 	dir := ""
 	if d.Dir != nil {
 		dir = d.Dir.Path()
 	}
-	d.Dropped = droppedNames(dropped)
-	d.Env = without(r.vars.complete(accepted, req.Fixed, dir, pass, r.modeOf(req, d)), req)
-	return nil
+	d.Env = without(r.vars.complete(given, req.Fixed, dir, pass, r.modeOf(req, d)), req)
+	return found
+}
+
+// refused says why a command does not run with a variable that it was given, "" if it
+// does. Where every program may run, no variable leads to code that could not be started
+// anyway; a later default of the file that confines instead of naming answers here, too.
+func (r environment) refused(name string, req *tipstaff.Request, w World, d *Draft) string {
+	if slices.ContainsFunc(req.Fixed, func(kv string) bool { return nameOf(kv) == name }) {
+		return "the server sets it itself"
+	}
+	if function, is := exportedFunction(name); is && addsCommand(function, w) {
+		return ""
+	}
+	if rule, _ := environmentRules().named(name, ofCaller); d.Allowlist.Any && !r.ruled && language.PassFault(name) == "" && !rule.ambient {
+		return ""
+	}
+	return assignmentFault(name)
+}
+
+// exportedFunction returns the name of the function that a variable of Bash holds.
+func exportedFunction(name string) (function string, is bool) {
+	if function, is = strings.CutPrefix(name, "BASH_FUNC_"); is {
+		function, is = strings.CutSuffix(function, "%%")
+	}
+	return function, is
+}
+
+// addsCommand reports whether a function only adds a command to a shell. One with the
+// name of a program or of a command of the shell would run in its place.
+func addsCommand(function string, w World) bool {
+	if function == "" || strings.ContainsFunc(function, func(c rune) bool { return c > '~' || !isName(byte(c)) && c != '-' }) {
+		return false
+	}
+	_, err := w.Lookup(function)
+	return err != nil && commandKind(function) == notCommand
+}
+
+// refusedVariable refuses a command because of a variable that it was given.
+func refusedVariable(name, why string, d *Draft) Finding {
+	to := "the command"
+	if len(d.Argv) > 0 {
+		to = quoted(path.Base(d.Argv[0]))
+	}
+	return Finding{
+		Rule: "environment", Code: tipstaff.UnsafeArguments,
+		Msg:     "the variable " + quoted(name) + " is not passed to " + to + ": " + why,
+		Hint:    "Leave it out" + passHint("; if the task needs it", name) + ".",
+		Details: map[string]any{"variable": shown(name), "rule": "environment"},
+	}
 }
 
 // modeOf says whether a command has a terminal, and whether an editor in it could
@@ -47,8 +122,8 @@ func (r environment) modeOf(req *tipstaff.Request, d *Draft) mode {
 	return atTerminal
 }
 
-// without removes the variables that a script has taken away from its command. PATH
-// stays, and what the caller cannot override.
+// without removes the variables that a script has taken away from its command, but not
+// what the caller cannot override.
 func without(env []string, req *tipstaff.Request) []string {
 	if len(req.Unset) == 0 {
 		return env
@@ -56,6 +131,6 @@ func without(env []string, req *tipstaff.Request) []string {
 	return slices.DeleteFunc(env, func(v string) bool {
 		name := nameOf(v)
 		fixed := slices.ContainsFunc(req.Fixed, func(kv string) bool { return nameOf(kv) == name })
-		return name != "PATH" && !fixed && slices.Contains(req.Unset, name)
+		return !fixed && slices.Contains(req.Unset, name)
 	})
 }

@@ -31,16 +31,24 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		return nil // it is refused already, and paths could not be resolved
 	}
 	j := r.judge(req, w, d)
-	got, ok := j.names.admit(d.Argv[0], d.Program)
+	program := d.Program
+	if d.found != nil {
+		program = d.found.program
+	}
+	got, ok := j.names.admit(d.Argv[0], program)
+	if ok && d.found != nil && d.found.err != nil {
+		got.err = d.found.err
+	}
 	switch {
 	case !ok:
-		return []Finding{j.notNamed(d.Argv[0], "")}
+		return []Finding{d.found.explain(j.notNamed(d.Argv[0], ""), d.Argv[0])}
 	case got.err != nil:
-		return []Finding{unavailable(d.Argv[0], got.err, &j.list, w, d.Dir)}
+		return []Finding{unavailable(d.Argv[0], got.err, &j.list, w, d.Dir, d.found != nil)}
 	}
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
-	unwrap(j, &layer{words: d.Argv, name: got.name, otherNames: got.otherNames, facts: j.facts})
+	unwrap(j, &layer{words: d.Argv, name: got.name, otherNames: got.otherNames, facts: j.facts, path: pathOf(req)})
+	j.lentPath()
 	d.Bounds, d.Credentials = j.bounds, j.credentials
 	d.goes = j.destinations(w, d.Dir)
 	return j.findings
@@ -54,11 +62,11 @@ func (r file) judge(req *tipstaff.Request, w World, d *Draft) *fileJudge {
 	facts := &pathFacts{world: w, dir: d.Dir, fileRoots: r.policy.File.Roots}
 	j := &fileJudge{
 		policy: r.policy, family: req.Family, list: list,
-		names: fileNames{policy: r.policy, world: w, dir: d.Dir},
+		names: fileNames{policy: r.policy, world: w, dir: d.Dir, facts: facts}, vars: r.vars, world: w, dir: d.Dir,
 		facts: facts,
 		who:   whoOf(req), writes: req.Writes, background: req.Background, terminal: req.Terminal != nil,
 	}
-	git := repositories{world: w, dir: d.Dir, argv: d.Argv, req: req, vars: r.vars, policy: r.policy, bounds: func() language.Bounds {
+	git := repositories{world: w, dir: d.Dir, argv: d.Argv, found: d.found, req: req, vars: r.vars, policy: r.policy, bounds: func() language.Bounds {
 		return j.bounds.Narrow(j.policy.Bounds("git", j.who))
 	}}
 	facts.git = git.read
@@ -75,6 +83,9 @@ type fileJudge struct {
 	family tipstaff.Family
 	list   Allowlist // the programs that the file names
 	names  namer
+	vars   *Environment
+	world  World
+	dir    Directory
 	facts  language.Facts
 	who    language.Who
 	writes []string // by redirections, of every layer
@@ -250,6 +261,25 @@ func (j *fileJudge) add(f Finding) {
 	if len(j.findings) < maxFindings || f.Effect != Allow && len(j.findings) < 2*maxFindings {
 		j.findings = append(j.findings, f)
 	}
+}
+
+// passes reports whether the file passes a variable on to all of these commands, or every
+// command has it with this value.
+func (j *fileJudge) passes(assignment string, to []programs.Start) bool {
+	name := nameOf(assignment)
+	return j.vars.has(assignment) || len(to) > 0 && !slices.ContainsFunc(to, func(s programs.Start) bool {
+		got, _ := j.names.admit(s.Words[0], Program{})
+		b := j.policy.Bounds(got.name, j.who)
+		return !b.Passes(name)
+	})
+}
+
+func (j *fileJudge) find(name, path string) (string, error) {
+	if j.world == nil { // a test of the file, without a machine
+		return name, nil
+	}
+	word, _, err := findBy(name, path, j.world, j.dir, j.policy)
+	return word, err
 }
 
 // fault objects to what cannot be read in a command. Inside of the sandbox nothing has

@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"strings"
+	"slices"
 
 	"tipstaff"
 	"tipstaff/internal/policy/language"
@@ -12,38 +12,31 @@ import (
 type narrowEnvironment struct{}
 
 // Judge implements [Rule]. It removes variables by the bounds of the file, but
-// neither PATH nor what the server sets for every command. Of the removed ones
-// only the caller's are reported: it has not asked for the others.
-func (narrowEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
+// neither PATH nor what the server sets for every command. What the caller gives to this
+// very command is refused instead; what its session holds is reported.
+func (narrowEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) (found []Finding) {
 	b := &d.Bounds
 	if len(b.EnvOnly) == 0 && len(b.EnvDrop) == 0 || d.Env == nil {
 		return nil
 	}
 	fixed := map[string]bool{"PATH": true}
 	for _, kv := range req.Fixed {
-		fixed[variableName(kv)] = true
-	}
-	asked := map[string]bool{}
-	for _, kv := range req.Env {
-		asked[variableName(kv)] = true
+		fixed[nameOf(kv)] = true
 	}
 	env := make([]string, 0, len(d.Env))
 	for _, kv := range d.Env {
-		name := variableName(kv)
+		name := nameOf(kv)
 		switch {
 		case fixed[name] || b.Keeps(name):
 			env = append(env, kv)
-		case asked[name]:
+		case slices.Contains(req.OfSession, kv):
 			d.Dropped = append(d.Dropped, name)
+		case slices.Contains(req.Env, kv) && len(found) < maxFindings:
+			found = append(found, refusedVariable(name, "the policy keeps it from this program", d))
 		}
 	}
 	d.Env = env
-	return nil
-}
-
-func variableName(kv string) string {
-	name, _, _ := strings.Cut(kv, "=")
-	return name
+	return found
 }
 
 // limitsOf returns the time limits for a request, after a policy file.

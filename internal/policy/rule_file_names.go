@@ -16,6 +16,7 @@ type fileNames struct {
 	policy *language.Policy
 	world  World
 	dir    Directory
+	facts  *pathFacts
 }
 
 // admit implements [namer]. A file that is not listed by its path may still be
@@ -26,7 +27,7 @@ type fileNames struct {
 func (n fileNames) admit(word string, program Program) (named, bool) {
 	list := n.policy.Names()
 	bare := !strings.Contains(word, "/")
-	listed := slices.Contains(list, word)
+	name, listed := n.policy.Match(spellings(word, n.dir, n.facts)...)
 	if word == "" || bare && !listed && !n.policy.Open() {
 		return named{}, false
 	}
@@ -39,6 +40,7 @@ func (n fileNames) admit(word string, program Program) (named, bool) {
 		}
 	}
 	if listed {
+		got.name, got.otherNames = name, ofPattern(name, word)
 		return got, true
 	}
 	if got.err != nil {
@@ -55,6 +57,15 @@ func (n fileNames) admit(word string, program Program) (named, bool) {
 	}
 	got.otherNames = n.all(got.program.File, word)
 	return got, true
+}
+
+// ofPattern returns the bare name of a program that a pattern of paths allows: the rules
+// of ask and deny for that name count, too.
+func ofPattern(name, word string) []string {
+	if name == word || !strings.Contains(name, "*") {
+		return nil
+	}
+	return []string{path.Base(word)}
 }
 
 // same finds the name that leads to a file; the name asked is tried first.

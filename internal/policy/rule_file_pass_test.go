@@ -55,6 +55,7 @@ func TestAPolicyFilePassesVariablesOn(t *testing.T) {
 		t.Run(c.says, func(t *testing.T) {
 			req := terminal(strings.Fields(c.argv)...)
 			req.Env = strings.Fields(c.env)
+			req.OfSession = req.Env
 			d := policy.New(settings).Decide(req, allowing("env", "psql", "mvn", "timeout"))
 			grant, ok := d.Grant()
 			if !ok {

@@ -222,7 +222,7 @@ profiles:
 	}
 	ls, npm, inner := grant(execute("ls")), grant(tipstaff.Request{
 		Family: tipstaff.Execute, Argv: []string{"npm", "ci"},
-		Env: []string{"CI=1", "FOO=2", "NPM_SECRET_PLACE=x"}, Fixed: []string{"CAWS_TASK_ID=7"},
+		Env: []string{"CI=1", "FOO=2", "NPM_SECRET_PLACE=x"}, OfSession: []string{"FOO=2", "NPM_SECRET_PLACE=x"}, Fixed: []string{"CAWS_TASK_ID=7"},
 	}), grant(execute("env npm ci"))
 	guest := execute("npm ci")
 	guest.Origin.Principal = "guest"

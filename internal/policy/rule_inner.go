@@ -14,21 +14,25 @@ import (
 // options that name other programs are examined.
 //
 // Where the content of arguments is not judged, this rule does nothing.
-type inner struct{ mode ArgumentMode }
+type inner struct {
+	mode ArgumentMode
+	vars *Environment
+}
 
 // Judge implements [Rule].
 func (r inner) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if req.Family != tipstaff.Terminal || r.mode == ArgumentsOff || len(d.Argv) == 0 || d.Program.Path == "" || d.Allowlist.Any || d.Allowlist.Absent {
 		return nil
 	}
-	j := innerJudge{world: w, draft: d}
-	unwrap(&j, &layer{words: d.Argv})
+	j := innerJudge{world: w, draft: d, vars: r.vars}
+	unwrap(&j, &layer{words: d.Argv, path: pathOf(req)})
 	return j.findings
 }
 
 type innerJudge struct {
 	world    World
 	draft    *Draft
+	vars     *Environment
 	findings []Finding
 }
 
@@ -50,6 +54,15 @@ func (j *innerJudge) admit(l *layer) bool {
 		j.findings = append(j.findings, notAllowed(tipstaff.Terminal, word, s.By, &j.draft.Allowlist))
 	}
 	return false
+}
+
+func (j *innerJudge) passes(assignment string, _ []programs.Start) bool {
+	return j.vars.has(assignment)
+}
+
+func (j *innerJudge) find(name, path string) (string, error) {
+	word, _, err := findBy(name, path, j.world, j.draft.Dir, nil)
+	return word, err
 }
 
 func (j *innerJudge) fault(f fault) {

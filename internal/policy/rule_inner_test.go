@@ -29,7 +29,7 @@ func TestAListedProgramIsNoWayToStartAnother(t *testing.T) {
 		{"a wrapper without a command", "env", []string{"env"}, ""},
 		{"a variable for one command", "env npm", []string{"env", "NODE_ENV=test", "npm", "test"}, ""},
 		{"a variable that decides what runs", "env npm", []string{"env", "LD_PRELOAD=x.so", "npm", "test"}, `args[0] is not safe: "LD_PRELOAD=x.so", a variable that decides what runs`},
-		{"another PATH", "env ls", []string{"env", "PATH=.", "ls"}, "a variable that decides what runs"},
+		{"another PATH", "env ls", []string{"env", "PATH=.", "ls"}, `"ls", which is in none of the directories of the PATH that env has`},
 		{"a split string", "env ls", []string{"env", "-S", "ls -l", "x"}, ""},
 		{"another program in a split string", "env ls", []string{"env", "-S", "rm x"}, "Command 'rm' is not allowed | env -S would start it"},
 		{"a relative path in another directory", "env python3", []string{"env", "-C", "sub", ".venv/bin/python3"}, "Command '.venv/bin/python3' is not allowed"},

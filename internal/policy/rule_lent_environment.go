@@ -9,13 +9,13 @@ import (
 
 // lentEnvironment gives a command the variables of the server that its rule
 // passes on and that are hidden from every other command. The server's value
-// takes precedence over the caller's. A variable that the server does not have
+// takes precedence over that of a session. A variable that the server does not have
 // is not set for the command either.
 type lentEnvironment struct{ vars *Environment }
 
-// Judge implements [Rule]. A caller's variable of the same name is reported as
-// dropped: the command gets the server's value in its place.
-func (r lentEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
+// Judge implements [Rule]. A variable of the same name that the caller gives to this very
+// command is refused; one of its session is reported as dropped.
+func (r lentEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) (found []Finding) {
 	names, lent := d.Credentials.Of(language.VariableCredential)
 	if !lent || d.Env == nil || r.vars == nil {
 		return nil
@@ -27,12 +27,16 @@ func (r lentEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Findi
 			continue
 		}
 		for _, kv := range req.Env {
-			if nameOf(kv) == name && !slices.Contains(d.Dropped, name) {
+			switch {
+			case nameOf(kv) != name:
+			case !slices.Contains(req.OfSession, kv):
+				found = append(found, refusedVariable(name, "the rule of the policy lends the server's own value", d))
+			case !slices.Contains(d.Dropped, name):
 				d.Dropped = append(d.Dropped, name)
 			}
 		}
 		env = append(env, r.vars.withheld[at])
 	}
 	d.Env = sortVariables(env)
-	return nil
+	return found
 }

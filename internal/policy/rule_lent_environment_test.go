@@ -43,7 +43,7 @@ func lent(t *testing.T, line string, vars ...string) policy.Decision {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := p.Decide(tipstaff.Request{Family: tipstaff.Execute, Argv: words, Env: vars}, w)
+	d := p.Decide(tipstaff.Request{Family: tipstaff.Execute, Argv: words, Env: vars, OfSession: vars}, w)
 	t.Cleanup(d.Close)
 	if g, ok := d.Grant(); ok {
 		t.Cleanup(g.Close)

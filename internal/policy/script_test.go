@@ -88,6 +88,7 @@ func TestAGrantOfAScriptPermitsNoProgram(t *testing.T) {
 	w := allowing("git")
 	req := script("git log")
 	req.Dir, req.DirGiven, req.Timeout, req.Env, req.Stdin = "src", true, 7*time.Second, []string{"CI=true", "PATH=/evil"}, []byte("in")
+	req.OfSession = []string{"PATH=/evil"}
 	d := policy.New(writing()).Decide(req, w)
 	g, ok := d.Grant()
 	if !ok {

@@ -17,7 +17,7 @@ func (p *Policy) AdmitSession(s tipstaff.Session, w World) (tipstaff.Session, er
 		return tipstaff.Session{}, found[0].refusal()
 	}
 	defer func() { _ = d.Dir.Close() }()
-	accepted, dropped, err := p.settings.Environment.Admit(s.Env, Admission{World: w, Dir: d.Dir, Roots: d.Roots, Pass: p.passesSome})
+	accepted, dropped, err := p.settings.Environment.Admit(s.Env, p.passesSome)
 	if err != nil {
 		return tipstaff.Session{}, err
 	}

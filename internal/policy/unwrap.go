@@ -24,6 +24,7 @@ type layer struct {
 	contained bool
 	// options are those placeholders (holes) that input may fill with options.
 	options []string
+	path    *string // the PATH by which it finds programs; nil: the server's
 }
 
 // maxLayers bounds how deeply wrappers may be nested.
@@ -38,6 +39,11 @@ type layerJudge interface {
 	// counts reports whether a program's options matter beyond the programs
 	// that they start.
 	counts(p *programs.Program) bool
+	// passes reports whether a program that sets a variable for these commands may do so,
+	// though its name is one that callers may not set.
+	passes(assignment string, to []programs.Start) bool
+	// find returns the word by which a bare name is judged that is looked up by a PATH.
+	find(name, path string) (string, error)
 	fault(f fault)
 }
 
@@ -62,14 +68,23 @@ func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
 		return
 	}
 	reading := programs.Read(name, l.words[1:], l.position)
-	starts, faults := outcomeOf(reading)
+	o := outcomeOf(reading)
 	alias, more := aliasOf(l)
-	starts = append(starts, alias...)
+	starts := append(o.starts, alias...)
 	for _, f := range more {
 		j.fault(f)
 	}
+	path := l.path
+	for _, a := range o.sets {
+		name, value, _ := strings.Cut(a.Text, "=")
+		if name == "PATH" {
+			path = &value
+		} else if why := assignmentFault(name); why != "" && !j.passes(a.Text, starts) {
+			o.fault(a, a.Text, "a variable that decides what runs: "+why+passHint("; if the task needs it", name))
+		}
+	}
 	if j.counts(p) {
-		for _, f := range faults {
+		for _, f := range o.faults {
 			j.fault(f)
 		}
 	}
@@ -86,10 +101,47 @@ func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
 			j.fault(fault{s.Index, s.Words[0], "whose name would come from the input of " + s.By})
 			continue
 		}
+		if next.path = path; path != nil && !strings.Contains(s.Words[0], "/") && !s.Itself {
+			found, err := j.find(s.Words[0], *path)
+			if err != nil {
+				j.fault(fault{s.Index, s.Words[0], "which is in none of the directories of the PATH that " + s.By + " has"})
+				continue
+			}
+			if byName := next; found != s.Words[0] && !keepsPath(name, l, &s) { // by another PATH
+				if !j.admit(&byName) {
+					continue
+				}
+				unwrap(j, &byName)
+			}
+			next.words = append([]string{found}, s.Words[1:]...)
+		}
 		if j.admit(&next) {
 			unwrap(j, &next)
 		}
 	}
+}
+
+// keepsPath reports whether a program looks up what it starts by the PATH that it has,
+// or sets in front: others may have one of their own.
+func keepsPath(name string, l *layer, s *programs.Start) bool {
+	switch name {
+	case "xargs", "find":
+		return true
+	case "sh", "bash", "dash":
+		return len(l.words) > 1 && l.words[1] == "-c"
+	case "env":
+		set := l.words[1:max(1, len(l.words)-len(s.Words))]
+		return !slices.ContainsFunc(set, func(w string) bool { return strings.HasPrefix(w, "-") })
+	}
+	return slices.Contains(plainWrappers, name)
+}
+
+// assignmentFault says why a variable is refused that a command line sets for a program.
+func assignmentFault(name string) string {
+	if rule, known := environmentRules().named(name, ofCommand); known && rule.keep {
+		return ""
+	}
+	return refusedName(name)
 }
 
 // ofWorkspace reports whether a layer is a file of the workspace that its

@@ -202,7 +202,7 @@ func (l Local) confine(ctx context.Context, g *policy.Grant, live Live, stop fun
 	}
 	c := sandbox.Command{
 		Terms: terms, Workspace: g.Roots(), SandboxOf: live.SandboxOf, Stop: stop, Patience: g.Timeout() + sandboxGrace, Done: ctx.Done(),
-		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
+		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(), Given: g.Given(),
 	}
 	if len(g.Argv()) > 0 { // else it is a script
 		c.Program = g.Argv()[0]

@@ -26,6 +26,7 @@ func TestAVariableThatWasKeptBackIsExplainedWhereAProgramMissesIt(t *testing.T) 
 		own     = "The server's own variable OPENAI_API_KEY is kept from commands. If the task needs it, ask the operator for environment: {pass: [OPENAI_API_KEY]}"
 		dropped = "The variable GITHUB_TOKEN was dropped from what you gave"
 	)
+	held := []string{"GITHUB_TOKEN=ghp_1", "LD_PRELOAD=/x.so"}
 	for _, c := range []struct{ says, script, want string }{
 		{"the server's own", "echo ${OPENAI_API_KEY?is not set}", own},
 		{"as Python has it", `echo "KeyError: 'OPENAI_API_KEY'" >&2; exit 1`, own},
@@ -40,7 +41,7 @@ func TestAVariableThatWasKeptBackIsExplainedWhereAProgramMissesIt(t *testing.T) 
 		{"a variable that is there", "echo SHOWN is not set >&2; exit 1", ""},
 		{"one that nobody has", "echo ${DATABASE_URL?is not set}", ""},
 	} {
-		r := b.run(tipstaff.Request{Argv: []string{"sh", "-c", c.script}, Env: []string{"GITHUB_TOKEN=ghp_1", "LD_PRELOAD=/x.so"}})
+		r := b.run(tipstaff.Request{Argv: []string{"sh", "-c", c.script}, Env: held, OfSession: held})
 		said := strings.Join(r.Refusals, "\n")
 		if !strings.Contains(said, c.want) || c.want == "" && said != "" {
 			t.Errorf("%s: of %q and %q is said %q", c.says, r.Stdout.Head, r.Stderr.Head, said)

@@ -13,8 +13,9 @@ import (
 )
 
 // environment returns the variables of a command. Those by which programs find what
-// the sandbox has for them replace the caller's.
-func (sess *sessionSandbox) environment(env []string) []string {
+// the sandbox has for them replace the server's, and none that the caller has given: it
+// passed, and a command that ran with another value would do something else.
+func (sess *sessionSandbox) environment(env, given []string) []string {
 	set := map[string]string{"TMPDIR": tempOf(sess.dir)}
 	if sess.sandbox.status.tier == Namespaces {
 		set["TMPDIR"] = sess.settings.temp
@@ -33,6 +34,10 @@ func (sess *sessionSandbox) environment(env []string) []string {
 		// Archives name the owners of files, and a root without capabilities
 		// cannot give files away, which makes tar fail.
 		set["TAR_OPTIONS"] = "--no-same-owner"
+	}
+	for _, kv := range given {
+		name, _, _ := strings.Cut(kv, "=")
+		delete(set, name)
 	}
 	out := make([]string, 0, len(env)+len(set))
 	for _, kv := range env {

@@ -76,6 +76,9 @@ type Command struct {
 	// empty: that of the options.
 	Workspace []string
 	Env       []string
+	// Given lists those of Env that the caller gave to the command. The sandbox replaces
+	// none of them by its own.
+	Given []string
 	// Patience is how long the command waits for a sandbox; 0: without limit.
 	Patience time.Duration
 	// Done is closed when the caller needs the command no more; nil: never.

@@ -339,7 +339,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		return nil, &ErrShadowedDir{c.Dir}
 	}
 	confined := &Confined{
-		Confinement: l.enclosure, Env: sess.environment(c.Env),
+		Confinement: l.enclosure, Env: sess.environment(c.Env, c.Given),
 		sandbox: s, endCall: over, dir: c.Dir, program: c.Program, session: sess, layers: l, guarded: s.guard.Begin(l.paths.Writable(), l.pins, c.stop()), stop: c.stop(),
 	}
 	confined.hasRoots = len(c.Workspace) > 0

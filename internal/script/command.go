@@ -140,7 +140,7 @@ func (r *scriptRun) request(m ipc.Message, files []*os.File) (tipstaff.Request, 
 		Argv: m.Words, Dropped: script.Dropped, Fixed: script.Fixed, Timeout: r.grant.Timeout(),
 		Background: script.Background, Terminal: script.Terminal,
 	}
-	req.Env = slices.Clone(script.Env)
+	req.Env, req.OfSession = slices.Clone(script.Env), script.OfSession
 	for _, v := range m.Environment {
 		if strings.Contains(v, "=") {
 			req.Env = append(req.Env, v)

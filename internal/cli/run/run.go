@@ -26,6 +26,7 @@ func newRun() *cobra.Command {
 		dir     string
 		stdin   bool
 		shell   string
+		env     []string
 		config  flags.Config
 	}
 	cmd := &cobra.Command{
@@ -49,7 +50,7 @@ to allow it and nobody has. In a terminal you are that person, and are asked.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := tipstaff.Request{
 				Origin: tipstaff.Origin{Front: "cli", Principal: "local"}, Tool: "run", Family: tipstaff.Execute,
-				Argv: args, Timeout: o.timeout, Dir: o.dir, DirGiven: cmd.Flags().Changed("dir"),
+				Argv: args, Timeout: o.timeout, Dir: o.dir, DirGiven: cmd.Flags().Changed("dir"), Env: o.env,
 			}
 			if cmd.Flags().Changed("shell") {
 				if req.Argv, req.Script = nil, o.shell; req.Script == "" {
@@ -71,6 +72,7 @@ to allow it and nobody has. In a terminal you are that person, and are asked.`,
 	}
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "time limit, as 500ms or 2m (default 30s)")
 	cmd.Flags().StringVar(&o.dir, "dir", "", "working directory (default: this one)")
+	cmd.Flags().StringArrayVar(&o.env, "env", nil, "add the variable `NAME=VALUE`; may be repeated")
 	cmd.Flags().BoolVar(&o.stdin, "stdin", false, "give the program this command's standard input (default: none)")
 	cmd.Flags().StringVar(&o.shell, "shell", "", "run this `script`, as execute_shell would (needs TIPSTAFF_SHELL or shell: in the policy)")
 	o.config.Declare(cmd)

@@ -381,7 +381,7 @@ func TestOriginIsWhatTheConnectionKnows(t *testing.T) {
 	got.Origin.Call = ""
 	want := tipstaff.Request{
 		Session: tipstaff.SessionID(id), Origin: tipstaff.Origin{Front: "stdio", Principal: "local", Client: "test/1", Agent: "me", Task: "T-1"},
-		Tool: "terminal_execute_command", Family: tipstaff.Terminal, Argv: []string{"ls", "-l"}, Dir: "/ws", Env: []string{"A=1"},
+		Tool: "terminal_execute_command", Family: tipstaff.Terminal, Argv: []string{"ls", "-l"}, Dir: "/ws", Env: []string{"A=1"}, OfSession: []string{"A=1"},
 		Fixed: []string{"CAWS_TASK_ID=T-1", "CAWS_AGENT_ID=me", "CAWS_SESSION_ID=" + id}, Timeout: time.Second,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -18,7 +18,7 @@ Standard input is empty unless input is given. When the time is up, the program 
 Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
 	params: []parameter{
 		{name: "command", kind: text, required: true, doc: "The program's name and its arguments, separated by blanks."},
-		cwdParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
+		cwdParameter, envParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,
 	scopes:  []authn.Scope{authn.Execute},
@@ -37,9 +37,10 @@ func commandRequest(c *caller, a arguments) tipstaff.Request {
 
 // The parameters of both tools of the family.
 var (
-	cwdParameter     = parameter{name: "cwd", kind: text, doc: "Working directory, absolute or relative to the server's. Default: the server's."}
-	timeoutParameter = parameter{name: "timeout_ms", kind: millis, doc: "Time limit in milliseconds. Default: 30000, unless the operator set another."}
-	inputParameter   = parameter{name: "input", kind: text, doc: "Text for the program's standard input, which is then closed."}
+	cwdParameter     = parameter{name: "cwd", kind: text, doc: "Working directory, from the server's, which is the default."}
+	timeoutParameter = parameter{name: "timeout_ms", kind: millis, doc: "Limit in milliseconds. Default: 30000, unless the operator set another."}
+	envParameter     = parameter{name: "env", kind: variables, doc: "Variables to add."}
+	inputParameter   = parameter{name: "input", kind: text, doc: "Text for standard input, then closed."}
 )
 
 // executeRequest returns the part of a request that both tools share.
@@ -47,7 +48,7 @@ func executeRequest(c *caller, a arguments, name tipstaff.Tool) tipstaff.Request
 	req := tipstaff.Request{
 		ID: c.id, Origin: c.origin, Tool: name, Family: tipstaff.Execute,
 		Fixed: c.origin.Trace.Variables(),
-		Stdin: a.input(), Timeout: a.millis["timeout_ms"],
+		Env:   a.vars[envParameter.name], Stdin: a.input(), Timeout: a.millis["timeout_ms"],
 	}
 	req.Dir, req.DirGiven = a.given("cwd")
 	return req

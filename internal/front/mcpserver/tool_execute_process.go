@@ -18,7 +18,7 @@ Example: {"file": "python3", "args": ["-c", "print('a b')"], "timeout_ms": 5000}
 	params: []parameter{
 		{name: "file", kind: text, required: true, doc: "The program's name, or a path that is allowed."},
 		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
-		cwdParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
+		cwdParameter, envParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,
 	scopes:  []authn.Scope{authn.Execute},

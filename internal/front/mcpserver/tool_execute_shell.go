@@ -14,11 +14,11 @@ var executeShell = tool{
 	name:  executeShellName,
 	title: "Run a shell script",
 	description: `Run a script in the language of Bash and return its exit code and output as YAML: pipelines, &&, redirections, globs, variables, $(…), here-documents, loops and functions.
-Every command in it is judged by itself, with the words that it really gets, as by execute_process. One that is certain to run and not allowed refuses the script before anything runs; one that is refused later ends it with exit code 126. commands lists what failed or was refused. Jobs started with & end with the script.
+Every command in it is judged by itself, with the words that it really gets, as by execute_process. One that is certain to run and not allowed refuses the script before anything runs; one that is refused later ends it with exit code 126. commands lists what failed or was refused. A PATH that it sets counts. Jobs started with & end with the script.
 Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000}`,
 	params: []parameter{
 		{name: "script", kind: text, required: true, doc: "The script."},
-		cwdParameter, shellSession, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
+		cwdParameter, shellSession, envParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, shell: true, family: tipstaff.Execute,
 	scopes:  []authn.Scope{authn.Execute},
@@ -50,7 +50,7 @@ const executeShellName = "execute_shell"
 
 // shellSession names the session whose directory, variables and functions a script
 // goes on with.
-var shellSession = parameter{name: "session_id", kind: text, doc: "A session whose directory, variables and functions go on from script to script. Default: none."}
+var shellSession = parameter{name: "session_id", kind: text, doc: "A session whose directory, variables and functions go on from script to script."}
 
 // withoutSession returns the parameters of a server without sessions.
 func withoutSession(params []parameter) []parameter {
@@ -65,7 +65,8 @@ func (s *Server) executeInSession(ctx context.Context, c *caller, req tipstaff.R
 	}
 	out, err := s.inSession(ctx, c, m, func(in tipstaff.Session) tipstaff.Request {
 		req := req
-		req.Session, req.Dir, req.DirGiven, req.Env, req.Dropped = in.ID, in.Dir, in.DirGiven, in.Env, in.Dropped
+		req.Session, req.Dir, req.DirGiven, req.Dropped = in.ID, in.Dir, in.DirGiven, in.Dropped
+		req.Env, req.OfSession = slices.Concat(in.Env, req.Env), in.Env
 		req.Origin.Task, req.Origin.Agent = in.Origin.Task, in.Origin.Agent
 		req.Fixed = append(sessionVariables(in), req.Fixed...)
 		return req

@@ -17,13 +17,13 @@ var terminalCreate = tool{
 	name:  "terminal_create_session",
 	title: "Create a terminal session",
 	description: `Create a session for the commands of one task: they share its working directory and environment and run one at a time, in order. Sessions do not see each other. Close the session when the task is done; it also ends when it is idle for long, and with the server (over stdio: with the connection).
-Variables that carry secrets, inject code, move program lookup (PATH, LD_*, NODE_OPTIONS, JAVA_HOME, …) or lead to a path that commands may write are not passed on; they are listed in droppedEnvironment, with the reasons in droppedEnvironmentReasons.
+Variables that carry secrets or lead programs to code (PATH, LD_*, NODE_OPTIONS, …) are not passed on; they are listed in droppedEnvironment, with the reasons in droppedEnvironmentReasons.
 Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "frontend", "environment": {"CI": "true"}}`,
 	params: []parameter{
 		{name: "taskId", kind: text, required: true, doc: "The task.", pattern: namePattern, valid: validName},
 		{name: "agentId", kind: text, required: true, doc: "The agent.", pattern: namePattern, valid: validName},
 		{name: "workingDirectory", kind: text, doc: "Absolute, or relative to the project root. Default: the project root."},
-		{name: "environment", kind: variables, doc: "Variables to add for the session's commands."},
+		{name: "environment", kind: variables, doc: "Variables for its commands."},
 		runnerParameter,
 	},
 	output: answerSchema(map[string]any{

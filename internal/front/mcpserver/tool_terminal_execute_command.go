@@ -19,7 +19,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		sessionParameter,
 		{name: "command", kind: text, required: true, doc: "The program's name; it must be on the allowlist."},
 		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
-		{name: "timeout", kind: millis, doc: "Time limit in milliseconds, counted from the command's start. Default 60000, at most 300000, unless the operator set others."},
+		{name: "timeout", kind: millis, doc: "Limit in milliseconds, from the command's start. Default 60000, at most 300000, unless the operator set others."},
 		inputParameter, backgroundParameter, yieldParameterJSON, ttyParameter, maxOutputParameterJSON, rawParameter, callParameterJSON,
 	},
 	output: answerSchema(map[string]any{
@@ -62,7 +62,7 @@ func terminalRequest(c *caller, in tipstaff.Session, a arguments) tipstaff.Reque
 	return tipstaff.Request{
 		ID: c.id, Session: in.ID, Origin: origin, Tool: tipstaff.Tool(terminalExecuteName), Family: tipstaff.Terminal,
 		Argv: append([]string{a.text["command"]}, a.texts["args"]...),
-		Dir:  in.Dir, DirGiven: in.DirGiven, Env: in.Env, Dropped: in.Dropped,
+		Dir:  in.Dir, DirGiven: in.DirGiven, Env: in.Env, OfSession: in.Env, Dropped: in.Dropped,
 		Fixed:   append(sessionVariables(in), origin.Trace.Variables()...),
 		Stdin:   a.input(),
 		Timeout: a.millis["timeout"],

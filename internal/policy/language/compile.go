@@ -54,8 +54,8 @@ func (l *loader) programName(name string, at Pos) bool {
 		l.faults.add(at, "", "a name is empty")
 	case strings.ContainsAny(name, " \t\n"):
 		l.faults.add(at, "write the program alone, and its arguments under allow, ask and deny", "%q is not the name of a program", cut(name))
-	case name != "*" && strings.Contains(name, "*"):
-		l.faults.add(at, "write each name, or * alone for all programs that are not named", "%q: a * stands for nothing in a name", cut(name))
+	case name != "*" && strings.Contains(name, "*") && !strings.Contains(name, "/"):
+		l.faults.add(at, "write each name, * alone for all programs that are not named, or a path as .venv/bin/*", "%q: a * stands for nothing in a name", cut(name))
 	default:
 		return true
 	}

@@ -2,6 +2,7 @@ package language
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -90,6 +91,24 @@ type Who struct{ Agent, Task, Client, Principal string }
 // Names returns the programs that have rules of their own in the file, in its
 // order. The key * is not among them. The caller must not change the list.
 func (p *Policy) Names() []string { return p.names }
+
+// Match finds the name of the file for a program with these spellings: one of them as it
+// is, else the first pattern of paths that one of them matches.
+func (p *Policy) Match(spellings ...string) (name string, ok bool) {
+	for _, s := range spellings {
+		if slices.Contains(p.names, s) {
+			return s, true
+		}
+	}
+	for _, pattern := range p.names {
+		for _, s := range spellings {
+			if strings.Contains(pattern, "*") && strings.Count(pattern, "/") == strings.Count(s, "/") && MatchGlob(pattern, s) {
+				return pattern, true
+			}
+		}
+	}
+	return "", false
+}
 
 // Open reports whether programs that the file does not name may be allowed, or
 // left to a person.
