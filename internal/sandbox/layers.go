@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,11 +33,11 @@ type layers struct {
 	instances atomic.Int64       // for whose /proc the ruleset has a rule
 	copies    map[string]string  // of directories that git tracks, by their paths
 	serving   context.CancelFunc // ends the proxy's service; nil without
-	served    sync.WaitGroup
-	unreached proc.Unreached // when a command ended last; under sessionSandbox.mu
-	stamps    *stamps        // taken before the first command; nil: the sandbox is not reused
-	standby   Standby        // for the next call, see Confined.Keep; under sessionSandbox.mu
-	users     int            // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
+	served    func()             // waits for that
+	unreached proc.Unreached     // when a command ended last; under sessionSandbox.mu
+	stamps    *stamps            // taken before the first command; nil: the sandbox is not reused
+	standby   Standby            // for the next call, see Confined.Keep; under sessionSandbox.mu
+	users     int                // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
 }
 
 // build makes the layers of a version. The machine may change while it works (a
@@ -96,7 +94,7 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 			spec.Namespaces.Processes = sess.settings.limits.Processes
 		}
 		if sess.settings.proxy != nil {
-			spec.Namespaces.Listen = append([]netip.AddrPort{proxyAt(sess.settings.network.Hosts)}, relayed(sess.settings.network.Hosts)...)
+			spec.Namespaces.Listen = append([]netip.AddrPort{proxyAt(sess.settings.network.Hosts)}, sess.settings.network.Hosts.Relayed()...)
 		}
 	}
 	var err error
@@ -278,32 +276,15 @@ func ownFiles(m profile.Machine) (entries []profile.Entry) {
 // serve starts the egress proxy on the loopback of the session sandbox, and relays the
 // listed addresses of the machine's loopback.
 func (l *layers) serve(s *Sandbox, sess *sessionSandbox) error {
-	var listeners []net.Listener
-	for _, socket := range l.enclosure.Listeners() {
-		one, err := egress.Listen(socket)
-		if err != nil {
-			for _, l := range listeners {
-				_ = l.Close()
-			}
-			return err
-		}
-		listeners = append(listeners, one)
-	}
 	ctx, stop := context.WithCancel(withSession(context.Background(), sess))
-	l.serving = stop
-	proxy := sess.settings.proxy
-	l.served.Go(func() {
-		if err := proxy.Serve(ctx, listeners[0]); err != nil {
-			s.o.Log.Error("the egress proxy has failed; commands of one session reach no host", "error", err)
-		}
+	ended, err := sess.settings.proxy.Begin(ctx, l.enclosure.Listeners(), func(what string, err error) {
+		s.o.Log.Error("the egress proxy has failed; commands of one session do not reach what it serves", "what", what, "error", err)
 	})
-	for i, to := range relayed(sess.settings.network.Hosts) {
-		l.served.Go(func() {
-			if err := proxy.Relay(ctx, listeners[i+1], to); err != nil {
-				s.o.Log.Error("a relay of the egress proxy has failed; commands of one session do not reach an address of this machine", "address", to.String(), "error", err)
-			}
-		})
+	if err != nil {
+		stop()
+		return err
 	}
+	l.serving, l.served = stop, ended
 	return nil
 }
 
@@ -317,22 +298,10 @@ func proxyAt(h egress.Hosts) netip.AddrPort {
 	return at
 }
 
-// relayed returns the listed loopback addresses that are relayed. Without IPv6 on the
-// machine nothing listens there, and a socket for it could not be made.
-func relayed(h egress.Hosts) []netip.AddrPort {
-	return slices.DeleteFunc(h.Loopback(), func(a netip.AddrPort) bool { return a.Addr().Is6() && !hasIPv6() })
-}
-
-// hasIPv6 reports whether the machine's loopback has an address of IPv6.
-var hasIPv6 = sync.OnceValue(func() bool {
-	l, err := net.Listen("tcp6", "[::1]:0")
-	return err == nil && l.Close() == nil
-})
-
 func (l *layers) close(g *guard.Guard) {
 	if l.serving != nil {
 		l.serving()
-		l.served.Wait()
+		l.served()
 	}
 	if l.enclosure != nil {
 		g.Leave(l.enclosure)

@@ -2,8 +2,11 @@ package egress
 
 import (
 	"errors"
+	"net"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // localhost are the addresses of that name, which programs know without asking.
@@ -26,6 +29,18 @@ func (e entry) reaches() error {
 	}
 	return nil
 }
+
+// Relayed returns those of Loopback that can be relayed: without IPv6 on the machine nothing
+// listens there, and no socket for it can be made.
+func (h Hosts) Relayed() []netip.AddrPort {
+	return slices.DeleteFunc(h.Loopback(), func(a netip.AddrPort) bool { return a.Addr().Is6() && !hasIPv6() })
+}
+
+// hasIPv6 reports whether the machine's loopback has an address of IPv6.
+var hasIPv6 = sync.OnceValue(func() bool {
+	l, err := net.Listen("tcp6", "[::1]:0")
+	return err == nil && l.Close() == nil
+})
 
 // Loopback returns the listed addresses of the machine's loopback. Each has one port.
 func (h Hosts) Loopback() (list []netip.AddrPort) {
