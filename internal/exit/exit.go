@@ -24,8 +24,8 @@ const (
 type Error struct {
 	Code int
 	Err  error
-	// Foreign says that Code is none of this package's: a command has ended with it, or
-	// a client wants it.
+	// Foreign says that Code is none of this package's: a command has ended with it, was
+	// refused with it, or a client wants it.
 	Foreign bool
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/command/programs"
 )
 
 // allowlist lets only listed programs run, and finds the file (contract A6, A7,
@@ -119,7 +118,7 @@ func unavailable(word string, err error, l *Allowlist, w World, dir Directory, o
 		_, err := w.Lookup(name)
 		return name != word && !strings.Contains(name, "/") && err == nil
 	}
-	near := programs.Meant(word, l.Names, exists)
+	near := Meant(word, l.Names, exists)
 	if ok && near == "" && l.Any {
 		near = m.Near(word, dir)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tipstaff/internal/command/programs"
+	"tipstaff/internal/nearest"
 )
 
 // maxNamed is how many allowed names a refusal lists before it counts the rest.
@@ -18,7 +19,7 @@ func explainList(word, by string, l *Allowlist) string {
 		say = append(say, by+" would start it, so it must be allowed as well.")
 	}
 	say = append(say, namesAllowed(l))
-	if near := programs.Meant(word, l.Names, func(string) bool { return true }); near != "" {
+	if near := Meant(word, l.Names, func(string) bool { return true }); near != "" {
 		say = append(say, "Did you mean "+quoted(near)+"?")
 	} else if first, rest, ok := strings.Cut(strings.TrimSpace(word), " "); ok && rest != "" && l.lists(first) {
 		say = append(say, "The command is one word; its arguments are given apart from it.")
@@ -54,4 +55,14 @@ func listNames(l *Allowlist) []string {
 		return []string{}
 	}
 	return append([]string{}, l.Names...)
+}
+
+// Meant returns the program of names that a word was probably meant to be, and that is
+// usable; "" if there is none. The name of a known program is no slip of another's:
+// only another version of the same is proposed for it.
+func Meant(word string, names []string, usable func(string) bool) string {
+	known := programs.Versioned(word) != nil
+	return nearest.ToFunc(word, names, func(name string) bool {
+		return (!known || programs.PlainName(name) == programs.PlainName(word)) && usable(name)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"tipstaff"
+	"tipstaff/internal/command/binfmt"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/sandbox"
@@ -69,7 +70,7 @@ func startError(g *policy.Grant, err error) error {
 		e.Hint = "This is a fault of the machine or the server; tell the operator if it stays."
 	}
 	if e.Code == tipstaff.ProgramNotFound || e.Code == tipstaff.ProgramNotExecutable {
-		if why, hint := whyUnstartable(g.Program().Path); why != "" {
+		if why, hint := binfmt.Fault(g.Program().Path); why != "" {
 			e.Msg, e.Hint = fmt.Sprintf("Program %q could not be started: %s.", name, why), hint
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"tipstaff"
-	"tipstaff/internal/command/programs"
 	"tipstaff/internal/policy"
 )
 
@@ -172,7 +171,7 @@ func explainMissing(g *policy.Grant, message []byte) string {
 	if strings.ContainsRune(name, '/') {
 		return why
 	}
-	if near := programs.Meant(name, onPath(g.Env()), func(string) bool { return true }); near != "" {
+	if near := policy.Meant(name, onPath(g.Env()), func(string) bool { return true }); near != "" {
 		why += fmt.Sprintf(" Did you mean %q?", near)
 	}
 	return why

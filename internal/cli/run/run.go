@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -158,8 +159,10 @@ func refusal(err error) error {
 	if e.Hint != "" {
 		text += "\n" + e.Hint
 	}
+	err = errors.New(text)
 	if e.Err != nil {
-		return exit.Errorf(code, "%s (%w)", text, e.Err)
+		err = fmt.Errorf("%s (%w)", text, e.Err)
 	}
-	return exit.Errorf(code, "%s", text)
+	// The command is at fault, or its script: the help of tipstaff does not mend it.
+	return &exit.Error{Code: code, Err: err, Foreign: true}
 }

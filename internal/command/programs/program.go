@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"tipstaff/internal/nearest"
 )
 
 //go:embed table/*.txt
@@ -271,16 +269,6 @@ func Versioned(name string) *Program {
 func Interpreter(name string) bool {
 	p := Find(PlainName(name))
 	return p != nil && (p.Interpreter || p.Wrapper != nil || p.Never != "")
-}
-
-// Meant returns the program of names that a word was probably meant to be, and that is
-// usable; "" if there is none. The name of a known program is no slip of another's:
-// only another version of the same is proposed for it.
-func Meant(word string, names []string, usable func(string) bool) string {
-	known := Versioned(word) != nil
-	return nearest.ToFunc(word, names, func(name string) bool {
-		return (!known || PlainName(name) == PlainName(word)) && usable(name)
-	})
 }
 
 // PlainName removes the directory and the version from a name:

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tipstaff/internal/command/programs"
 	"tipstaff/internal/policy"
 )
 
@@ -138,7 +137,7 @@ func (h *Host) Near(word string, dir policy.Directory) string {
 			names = append(names, e.Name())
 		}
 	}
-	near := programs.Meant(name, names, func(n string) bool {
+	near := policy.Meant(name, names, func(n string) bool {
 		_, err := places.find(n)
 		return err == nil
 	})

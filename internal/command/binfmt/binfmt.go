@@ -1,4 +1,6 @@
-package run
+// Package binfmt says why a file is no program that this machine can start. It looks at the
+// few bytes by which the kernel decides, and starts nothing.
+package binfmt
 
 import (
 	"bytes"
@@ -21,10 +23,10 @@ const longestFirstLine = 256
 // mostParts is how many parts of a binary are looked at.
 const mostParts = 64
 
-// whyUnstartable says what is wrong with the file of a program that the kernel did not
+// Fault returns what is wrong with the file of a program that the kernel did not
 // start, as the end of a sentence that begins with the program, and what to do; "" if
 // nothing is found.
-func whyUnstartable(path string) (why, hint string) {
+func Fault(path string) (why, hint string) {
 	f, err := plainfile.Open(path)
 	if err != nil {
 		return "", ""
