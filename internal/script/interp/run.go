@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"tipstaff/internal/command/scan"
 )
 
 // Run interprets a script and returns what a session keeps of it. Jobs that it
@@ -24,7 +22,7 @@ func Run(settings Settings, text string) (*Shell, Result) {
 	if err != nil {
 		return nil, Result{Code: 1, Fault: err}
 	}
-	script, err := scan.Parse(text)
+	script, err := s.parse(text)
 	if err != nil {
 		s.files.close()
 		return s, Result{Code: 2, Fault: err, Directory: s.dir.path, State: settings.State}

@@ -34,6 +34,8 @@ type core struct {
 	running  sync.WaitGroup // jobs
 	number   atomic.Int64   // of jobs that are no program
 	byNumber sync.Map       // all jobs
+	later    sync.Map       // what is refused when it is reached: *scan.Fault by *syntax.Stmt
+	refuses  atomic.Bool    // there is such a statement
 	user     atomic.Int64   // processor time of ended commands, nanoseconds
 	system   atomic.Int64
 }
