@@ -2,6 +2,7 @@ package scan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -151,15 +152,20 @@ func (r *refusal) node(n syntax.Node) *Fault {
 	return nil
 }
 
+// maxDescriptor is the highest descriptor of a script.
+const maxDescriptor = 30
+
 // numbers judges the redirections of a statement.
 func numbers(st *syntax.Stmt) *Fault {
 	high := false
 	for _, rd := range st.Redirs {
 		if rd.N != nil {
-			if len(rd.N.Value) > 1 || rd.N.Value < "0" || rd.N.Value > "9" {
-				return fault(rd.Pos(), "Use a number from 3 to 9.", "the descriptor %s is not supported", rd.N.Value)
+			n, err := strconv.Atoi(rd.N.Value)
+			named := strings.HasPrefix(rd.N.Value, "{")
+			if !named && (err != nil || n < 0 || n > maxDescriptor) {
+				return fault(rd.Pos(), "Use a number from 3 to 30.", "the descriptor %s is not supported", rd.N.Value)
 			}
-			high = high || rd.N.Value > "2"
+			high = high || named || n > 2
 		}
 		if rd.Word == nil {
 			continue

@@ -68,7 +68,8 @@ func (s *Shell) Wait() { s.running.Wait() }
 
 func newShell(settings Settings) (*Shell, error) {
 	s := &Shell{
-		core: &core{settings: settings, base: map[string]string{}}, vars: &scope{names: map[string]variable{}},
+		signals: newDispositions(),
+		core:    &core{settings: settings, base: map[string]string{}}, vars: &scope{names: map[string]variable{}},
 		functions: map[string]*function{}, traps: map[string]string{}, hashed: map[string]bool{}, last: &lastJob{}, substatus: -1, lastWord: "bash", started: time.Now(),
 	}
 	for i, f := range settings.Files {
@@ -83,6 +84,7 @@ func newShell(settings Settings) (*Shell, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w, %s: %w. Nothing of the script has run. The next one begins in the directory in which the session began, with the session's variables and functions", errNoDirectory, settings.Directory, errors.Unwrap(err))
 	}
+	s.script = s.signals
 	s.dir = &directory{path: settings.Directory, file: newFile(at)}
 	for _, kv := range settings.Environment {
 		name, v, _ := strings.Cut(kv, "=")

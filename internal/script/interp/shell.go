@@ -36,6 +36,7 @@ type core struct {
 	byNumber sync.Map       // all jobs
 	later    sync.Map       // what is refused when it is reached: *scan.Fault by *syntax.Stmt
 	refuses  atomic.Bool    // there is such a statement
+	script   *dispositions  // of $$
 	user     atomic.Int64   // processor time of ended commands, nanoseconds
 	system   atomic.Int64
 }
@@ -54,6 +55,7 @@ type Shell struct {
 	last      *lastJob
 	jobs      []*job
 	traps     map[string]string
+	signals   *dispositions     // of the script, or of the job that this shell is; nil in others
 	inherited map[string]string // traps of the parent, which trap -p shows
 	hashed    map[string]bool
 
@@ -76,6 +78,7 @@ type Shell struct {
 	quiet       bool // its EXIT trap does not run
 	final       bool // the next statement is the last of this subshell
 	inTrap      bool
+	inSignal    bool // the trap of a signal runs
 	dying       bool // the script has ended itself by a signal, and its EXIT trap runs
 
 	lastWord     string // $_
@@ -86,9 +89,11 @@ type Shell struct {
 	started      time.Time
 	offset       time.Duration // SECONDS that were assigned
 	random       *rand.Rand
-	optionAt     int   // within a word of getopts
-	passing      []int // descriptors of process substitutions of the command at hand
-	job          *job  // as part of which this runs
+	optionAt     int    // within a word of getopts
+	passing      []int  // descriptors of process substitutions of the command at hand
+	job          *job   // as part of which this runs
+	isJob        bool   // all that this shell does is (…)
+	others       []*job // of the shell around this one, which jobs shows
 }
 
 // frame is a call of a function, or a file that is read by source.
@@ -122,7 +127,7 @@ func (s *Shell) subshell() *Shell {
 		n.inherited = maps.Clone(s.traps)
 	}
 	for name, action := range s.traps { // ignored signals stay so
-		if action == "" {
+		if action == "" || name == "ERR" && s.options.errtrace {
 			n.traps[name] = action
 		}
 	}

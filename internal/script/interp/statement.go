@@ -20,6 +20,8 @@ func (s *Shell) statements(list []*syntax.Stmt) {
 
 // statement runs one statement in this shell; with & as a job.
 func (s *Shell) statement(st *syntax.Stmt) {
+	s.caught()
+	defer s.caught()
 	if s.stops() || s.options.noexec || s.refusesHere(st) {
 		return
 	}
@@ -140,6 +142,9 @@ func (s *Shell) command(c syntax.Command) {
 		}
 		sub := s.subshell()
 		sub.fed = sub.fed && s.inSubshell
+		if s.isJob { // (…)& is one shell
+			sub.signals = s.signals
+		}
 		s.status = sub.in(func() { sub.lines(c.Stmts) })
 	case *syntax.BinaryCmd:
 		s.binary(&syntax.Stmt{Cmd: c, Position: c.Pos()}, c)
