@@ -7,6 +7,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/proc"
 )
 
 // Live connects a caller to its command while the command is in progress. All
@@ -59,6 +60,8 @@ type InScript struct {
 	// Directory is the open directory of the command, if the policy is to take it
 	// instead of what is at its path outside; see [policy.PrivateDir].
 	Directory policy.Directory
+	// Inherits is what the script hands down to the command.
+	Inherits proc.Inherits
 	// SandboxOf is the directory of the script, whose sandbox the command shares.
 	SandboxOf string
 	// Process is called before Started with the process.

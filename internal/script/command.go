@@ -148,6 +148,11 @@ func (r *scriptRun) request(m ipc.Message, files []*os.File) (tipstaff.Request, 
 		InScript: run.InScript{Streams: &run.Streams{In: files[fromIn], Out: files[fromOut], Err: files[fromErr], More: files[fromMore:]},
 			SandboxOf: r.grant.Dir().Path()}, Asker: run.Asker{Ask: r.live.Ask, AskInPage: r.live.AskInPage, Approval: r.live.Approval, Approved: r.live.Approved},
 	}
+	live.Inherits = proc.Inherits{Files: uint64(max(0, m.Files)), Ignored: m.Ignored}
+	if m.Umask > 0 {
+		mask := uint32(m.Umask - 1)
+		live.Inherits.Umask = &mask
+	}
 	live.Statement = func() (policy.Statement, error) { return r.statement(m, files[fromIn], live.Streams) }
 	path, private := r.cell.Confined.Private(int(files[fromDirectory].Fd()))
 	switch {

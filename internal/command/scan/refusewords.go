@@ -80,8 +80,6 @@ func builtin(words []string) (what, hint string) {
 		return name, "A script has no terminal: use & and wait."
 	case "bind", "compgen", "complete", "compopt", "fc", "history", "help":
 		return name, "A script has no terminal."
-	case "ulimit", "umask":
-		return name, "The sandbox sets limits; chmod changes a file's mode."
 	case "caller", "enable", "times":
 		return name, ""
 	case "set":

@@ -68,8 +68,8 @@ func (s *Shell) Wait() { s.running.Wait() }
 
 func newShell(settings Settings) (*Shell, error) {
 	s := &Shell{
-		signals: newDispositions(),
-		core:    &core{settings: settings, base: map[string]string{}}, vars: &scope{names: map[string]variable{}},
+		signals: newDispositions(), umask: settings.Umask,
+		core: &core{settings: settings, base: map[string]string{}}, vars: &scope{names: map[string]variable{}},
 		functions: map[string]*function{}, traps: map[string]string{}, hashed: map[string]bool{}, last: &lastJob{}, substatus: -1, lastWord: "bash", started: time.Now(),
 	}
 	for i, f := range settings.Files {

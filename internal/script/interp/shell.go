@@ -50,6 +50,8 @@ type Shell struct {
 	params    []string
 	options   options
 	dir       *directory
+	umask     int      // the mask of modes
+	mostFiles int      // ulimit -n; 0: as it was
 	stack     []string // of pushd, without the current directory
 	files     files
 	last      *lastJob
@@ -118,7 +120,7 @@ type function struct {
 func (s *Shell) subshell() *Shell {
 	n := &Shell{
 		core: s.core, vars: s.vars.clone(), functions: maps.Clone(s.functions), params: s.params,
-		options: s.options, dir: s.dir.hold(), stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
+		options: s.options, dir: s.dir.hold(), umask: s.umask, mostFiles: s.mostFiles, stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
 		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, ignores: s.ignores,
 		depth: s.depth, expressions: s.expressions, inSubshell: true, nested: s.nested + 1, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, lineno: s.lineno, moved: s.moved, started: s.started, offset: s.offset,
 		substatus: -1, traps: map[string]string{}, lastWord: s.lastWord, optionAt: s.optionAt, job: s.job,
