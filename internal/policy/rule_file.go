@@ -24,7 +24,7 @@ type file struct {
 // would start by the policy file. It does nothing where another rule refuses
 // already, because a judgement without directory or program would be a guess.
 func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
-	if r.policy == nil || len(d.Argv) == 0 || d.Argv[0] == "" || len(d.Argv) > maxArguments+1 {
+	if r.policy == nil || len(d.Argv) == 0 || d.Argv[0] == "" || tooMany(req, d.Argv) {
 		return nil // there is nothing to judge, or another rule reports it
 	}
 	if d.Dir == nil || d.Program.Path == "" && !d.Allowlist.Absent {

@@ -14,7 +14,16 @@ const (
 	maxArgumentBytes = 131_071
 	maxArguments     = 4_096
 	maxTotalBytes    = 1 << 20
+	// A script's words come from its expansions, as wc -l **/*.go: what bounds them is
+	// what Linux takes, 2 MiB with a pointer for each word.
+	maxScriptBytes = 2 << 20
+	perPointer     = 8
 )
+
+// tooMany tells whether a command has more words than are judged.
+func tooMany(req *tipstaff.Request, argv []string) bool {
+	return len(argv)-1 > maxArguments && (req.Parent == "" || len(argv)*perPointer > maxScriptBytes)
+}
 
 // structure refuses words that no program could be given, or that could not be
 // recorded unchanged.
@@ -22,7 +31,7 @@ type structure struct{}
 
 // Judge implements [Rule]: it refuses what no program could be started with,
 // and bounds what the other rules have to look at.
-func (structure) Judge(_ *tipstaff.Request, _ World, d *Draft) []Finding {
+func (structure) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	if d.Argv == nil {
 		return nil
 	}
@@ -34,19 +43,22 @@ func (structure) Judge(_ *tipstaff.Request, _ World, d *Draft) []Finding {
 			Hint: "Give the name of a program.",
 		}}
 	}
-	if n := len(d.Argv) - 1; n > maxArguments {
+	if n := len(d.Argv) - 1; tooMany(req, d.Argv) {
 		return []Finding{tooMuch("structure/count", fmt.Sprintf("there are %d arguments, at most %d are allowed", n, maxArguments))}
 	}
 	var found []Finding
-	total := 0
+	total, most := 0, maxTotalBytes
+	if req.Parent != "" {
+		total, most = perPointer*len(d.Argv), maxScriptBytes
+	}
 	for i, word := range d.Argv {
 		total += len(word)
 		if f, bad := judgeWord(i-1, word); bad && len(found) < maxFindings {
 			found = append(found, f)
 		}
 	}
-	if total > maxTotalBytes {
-		found = append(found, tooMuch("structure/total", fmt.Sprintf("the command has %d bytes in all, at most %d are allowed", total, maxTotalBytes)))
+	if total > most {
+		found = append(found, tooMuch("structure/total", fmt.Sprintf("the command has %d bytes in all, at most %d are allowed", total, most)))
 	}
 	return found
 }

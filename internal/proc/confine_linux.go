@@ -75,7 +75,7 @@ func (e *Engine) limit(s *childSteps, t descendantTag, more []Limit) {
 
 // limitDescriptors adds the limit of descriptors. It comes after the last step
 // that needs more of them.
-func (e *Engine) limitDescriptors(s *childSteps, limits []Limit) {
+func (e *Engine) limitDescriptors(s *childSteps, limits []Limit, lower uint64) {
 	files := e.files
 	for _, l := range limits {
 		if l.Resource == unix.RLIMIT_NOFILE {
@@ -83,7 +83,23 @@ func (e *Engine) limitDescriptors(s *childSteps, limits []Limit) {
 			files.Cur = files.Max
 		}
 	}
+	if lower > 0 {
+		files.Max = min(lower, files.Max)
+		files.Cur = files.Max
+	}
 	s.add("limit descriptors", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, hold(s, &files), 0)
+}
+
+// inherit adds what a script hands down to its commands. KILL and STOP cannot be ignored.
+func (s *childSteps) inherit(i *Inherits) {
+	if i.Umask != nil {
+		s.add("set the mask of modes", unix.SYS_UMASK, uintptr(*i.Umask&0o777))
+	}
+	for n := uintptr(1); n <= lastSignal; n++ {
+		if i.Ignored&(1<<(n-1)) != 0 {
+			s.try("ignore a signal", unix.SYS_RT_SIGACTION, n, hold(s, &toIgnore[0]), 0, sigsetBytes)
+		}
+	}
 }
 
 // enterByName adds steps that enter a directory by its path, element by element. A

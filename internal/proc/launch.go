@@ -34,6 +34,16 @@ type Launch struct {
 	// More are the program's descriptors 3, 4, and so on. Start does not close
 	// them.
 	More []*os.File
+	// Inherits is what the program inherits beside that.
+	Inherits Inherits
+}
+
+// Inherits is what a shell hands down to what it starts. The zero value changes
+// nothing.
+type Inherits struct {
+	Umask   *uint32 // the mask of new files' modes; nil: that of the server
+	Files   uint64  // the limit of descriptors, if it is lower; 0: none
+	Ignored uint64  // signals that are ignored: bit n-1 is signal n
 }
 
 // Status is how the program itself ended, as the kernel reported it. The parts

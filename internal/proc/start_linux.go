@@ -169,7 +169,8 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	}
 	// Exec closes all descriptors of the server in any case (see Seal).
 	s.try("close the other descriptors", unix.SYS_CLOSE_RANGE, uintptr(3+len(fds.more)), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
-	e.limitDescriptors(s, p.instance.in.spec.Limits)
+	e.limitDescriptors(s, p.instance.in.spec.Limits, l.Inherits.Files)
+	s.inherit(&l.Inherits)
 	s.add("let signals in", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, hold(s, &noSignals), 0, sigsetBytes)
 	if fds.file > 0 {
 		empty, err := s.text("")
@@ -211,6 +212,9 @@ const (
 // byDefault is struct kernel_sigaction with all fields zero: the default
 // action.
 var byDefault [4]uint64
+
+// toIgnore is the same with SIG_IGN as the action.
+var toIgnore = [4]uint64{1}
 
 // defaultSignals resets every signal to its default action. clone3 does that itself,
 // except for ignored signals, and so does exec. Without clone3 all signals are reset,

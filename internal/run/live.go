@@ -7,6 +7,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/proc"
 )
 
 // Live connects a caller to its command while the command is in progress. All
@@ -61,6 +62,8 @@ type InScript struct {
 	Directory policy.Directory
 	// View shows the files as the commands of the script see them; nil: as the server does.
 	View policy.View
+	// Inherits is what the script hands down to the command.
+	Inherits proc.Inherits
 	// SandboxOf is the directory of the script, whose sandbox the command shares.
 	SandboxOf string
 	// Process is called before Started with the process.

@@ -84,7 +84,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 		p, err := l.Engine.Start(proc.Launch{
 			Path: g.Program().Path, Argv: g.Argv(), Env: c.Env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(),
 			Confine: c.Confined.Confinement,
-			Stdin:   c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Terminal: c.Terminal, More: c.More,
+			Stdin:   c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Terminal: c.Terminal, More: c.More, Inherits: live.Inherits,
 		})
 		if err != nil {
 			return nil, startError(g, err)

@@ -155,6 +155,11 @@ func (r *scriptRun) request(m ipc.Message, files []*os.File) (tipstaff.Request, 
 	if seen := r.cell.Confined.Seen(); seen != nil {
 		live.View = seen
 	}
+	live.Inherits = proc.Inherits{Files: uint64(max(0, m.Files)), Ignored: m.Ignored}
+	if m.Umask > 0 {
+		mask := uint32(m.Umask - 1)
+		live.Inherits.Umask = &mask
+	}
 	live.Statement = func() (policy.Statement, error) { return r.statement(m, files[fromIn], live.Streams) }
 	path, private := r.cell.Confined.Private(int(files[fromDirectory].Fd()))
 	switch {

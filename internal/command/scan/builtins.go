@@ -52,7 +52,7 @@ func emptyName(n *syntax.Word) bool {
 // anything, so nothing after it is certain.
 func (w *walker) builtin(s *state, name string, args []*syntax.Word) {
 	switch name {
-	case ":", "true", "false", "echo", "pwd", "type", "help", "dirs", "jobs", "disown", "wait", "times", "caller", "umask", "command", "builtin":
+	case ":", "true", "false", "echo", "pwd", "type", "help", "dirs", "jobs", "disown", "wait", "times", "caller", "umask", "ulimit", "command", "builtin":
 	case "cd", "pushd", "popd":
 		s.moved = true
 	case "test", "[":

@@ -19,6 +19,9 @@ const (
 type Script struct {
 	File *syntax.File
 	Text string
+	// Later says what is wrong with statements that Bash may never come to: they are
+	// refused when they are reached.
+	Later map[*syntax.Stmt]*Fault
 }
 
 // Fault says why a text is no script that can be run. Line and Column count from
@@ -49,7 +52,7 @@ func Parse(text string) (*Script, error) {
 	if f := tooDeep(text); f != nil {
 		return nil, f
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	file, unread, err := parseFile(text)
 	if err != nil {
 		return nil, unparsed(err)
 	}
@@ -57,10 +60,11 @@ func Parse(text string) (*Script, error) {
 		return nil, f
 	}
 	mend(file)
-	if err := refuse(file); err != nil {
+	later, err := refuse(file, unread)
+	if err != nil {
 		return nil, err
 	}
-	return &Script{File: file, Text: text}, nil
+	return &Script{File: file, Text: text, Later: later}, nil
 }
 
 func unparsed(err error) *Fault {

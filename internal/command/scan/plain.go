@@ -35,6 +35,9 @@ const maxDirs = 8
 // the lexer of this package, which knows only what Bash, dash and zsh read alike,
 // and the parser.
 func (s *Script) Plain(dir string) ([]Step, error) {
+	for _, f := range s.Later {
+		return nil, f
+	}
 	ours, err := lex(s.Text)
 	if err != nil {
 		return nil, err

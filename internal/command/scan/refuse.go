@@ -1,37 +1,88 @@
 package scan
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// refuse returns a [*Fault] for the first thing in a file that would not do here
-// what it does in Bash.
-func refuse(file *syntax.File) error {
-	r := &refusal{functions: map[string]bool{}, tests: map[syntax.Node]bool{}}
+// refuse judges what would not do here what it does in Bash. It returns a [*Fault] for
+// the first such thing that Bash certainly comes to; what it may never come to is
+// listed by the statement that has it, and refused when that is reached.
+func refuse(file *syntax.File, unread map[uint]*Fault) (later map[*syntax.Stmt]*Fault, err error) {
+	r := &refusal{functions: map[string]bool{}, tests: map[syntax.Node]bool{}, unread: unread}
 	syntax.Walk(file, r.survey)
+	later = map[*syntax.Stmt]*Fault{}
 	var d depth
 	var found *Fault
+	var path []syntax.Node
+	ends := false // a command before may end the script
 	syntax.Walk(file, func(n syntax.Node) bool {
-		if found != nil {
+		switch {
+		case found != nil:
+			return false
+		case n == nil:
+			path = path[:len(path)-1]
+			return d.enter(n) == nil
+		}
+		path = append(path, n)
+		if found = d.enter(n); found != nil {
 			return false
 		}
-		if found = d.enter(n); found == nil && n != nil {
-			found = r.node(n)
+		ends = ends || endsShell(n)
+		switch f, st := r.node(n), statementOf(path); {
+		case f == nil:
+		case st == nil || isSyntax(n, f) || !ends && !isLater(path):
+			found = f
+		case later[st] == nil:
+			later[st] = f
 		}
 		return found == nil
 	})
 	if found != nil {
-		return found
+		return nil, found
+	}
+	return later, nil
+}
+
+// statementOf is the innermost statement of a path.
+func statementOf(path []syntax.Node) *syntax.Stmt {
+	for _, n := range slices.Backward(path) {
+		if st, is := n.(*syntax.Stmt); is {
+			return st
+		}
 	}
 	return nil
+}
+
+// endsShell reports whether a command may end what reads the script.
+func endsShell(n syntax.Node) bool {
+	c, is := n.(*syntax.CallExpr)
+	if !is || len(c.Args) == 0 {
+		return false
+	}
+	name := c.Args[0].Lit()
+	return name == "exit" || name == "return" || name == "exec" && len(c.Args) > 1
+}
+
+// isSyntax reports whether Bash refuses a thing when it reads it.
+func isSyntax(n syntax.Node, f *Fault) bool {
+	switch n := n.(type) {
+	case *syntax.ExtGlob:
+		return true
+	case *syntax.FuncDecl:
+		return n.Name == nil || f.Line == int(n.Body.Pos().Line()) && f.Column == int(n.Body.Pos().Col())
+	}
+	return false
 }
 
 // refusal is what must be known of a whole script to judge its parts.
 type refusal struct {
 	functions map[string]bool      // declared somewhere in it
 	tests     map[syntax.Node]bool // extended patterns where they are no error: in [[ ]] and ${ }
+	unread    map[uint]*Fault      // what the parser says of expansions that it cannot read, by their offsets
 	extglob   uint                 // the line behind which shopt -s extglob holds; 0: nowhere
 }
 
@@ -89,6 +140,9 @@ func (r *refusal) node(n syntax.Node) *Fault {
 	case *syntax.FuncDecl:
 		return function(n)
 	case *syntax.ParamExp:
+		if f := r.unread[n.Pos().Offset()]; f != nil {
+			return f
+		}
 		return parameter(n)
 	case *syntax.Assign:
 		return assignment(n)
@@ -98,15 +152,20 @@ func (r *refusal) node(n syntax.Node) *Fault {
 	return nil
 }
 
+// maxDescriptor is the highest descriptor of a script.
+const maxDescriptor = 30
+
 // numbers judges the redirections of a statement.
 func numbers(st *syntax.Stmt) *Fault {
 	high := false
 	for _, rd := range st.Redirs {
 		if rd.N != nil {
-			if len(rd.N.Value) > 1 || rd.N.Value < "0" || rd.N.Value > "9" {
-				return fault(rd.Pos(), "Use a number from 3 to 9.", "the descriptor %s is not supported", rd.N.Value)
+			n, err := strconv.Atoi(rd.N.Value)
+			named := strings.HasPrefix(rd.N.Value, "{")
+			if !named && (err != nil || n < 0 || n > maxDescriptor) {
+				return fault(rd.Pos(), "Use a number from 3 to 30.", "the descriptor %s is not supported", rd.N.Value)
 			}
-			high = high || rd.N.Value > "2"
+			high = high || named || n > 2
 		}
 		if rd.Word == nil {
 			continue

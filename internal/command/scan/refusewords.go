@@ -80,14 +80,8 @@ func builtin(words []string) (what, hint string) {
 		return name, "A script has no terminal: use & and wait."
 	case "bind", "compgen", "complete", "compopt", "fc", "history", "help":
 		return name, "A script has no terminal."
-	case "ulimit", "umask":
-		return name, "The sandbox sets limits; chmod changes a file's mode."
 	case "caller", "enable", "times":
 		return name, ""
-	case "wait":
-		if len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--" {
-			return "wait " + args[0], "wait and wait NUMBER are."
-		}
 	case "set":
 		return setting(args)
 	case "shopt":
@@ -106,11 +100,11 @@ func setting(args []string) (what, hint string) {
 		switch {
 		case a == "--" || a == "-" || a == "" || a[0] != '-' && a[0] != '+':
 			return "", ""
-		case a[0] == '-' && strings.ContainsAny(a[1:], "bkmptvEHPT"):
+		case a[0] == '-' && strings.ContainsAny(a[1:], "bkmptvHPT"):
 			return "set " + a, ""
 		case strings.HasSuffix(a, "o") && a[0] == '-' && i+1 < len(args):
 			switch args[i+1] {
-			case "monitor", "verbose", "posix", "vi", "emacs", "notify", "errtrace", "functrace", "history", "histexpand", "onecmd", "keyword", "physical", "privileged", "ignoreeof":
+			case "monitor", "verbose", "posix", "vi", "emacs", "notify", "functrace", "history", "histexpand", "onecmd", "keyword", "physical", "privileged", "ignoreeof":
 				return "set -o " + args[i+1], ""
 			}
 			return "", ""
@@ -127,14 +121,14 @@ func shopt(args []string) (what, hint string) {
 		switch a {
 		case "expand_aliases":
 			return "shopt -s expand_aliases", "Use a function."
-		case "lastpipe", "xpg_echo", "autocd", "cdspell", "execfail", "localvar_inherit", "cdable_vars", "assoc_expand_once", "extdebug", "compat31", "compat32", "compat40", "compat41", "compat42", "compat43", "compat44":
+		case "xpg_echo", "autocd", "cdspell", "execfail", "localvar_inherit", "cdable_vars", "assoc_expand_once", "extdebug", "compat31", "compat32", "compat40", "compat41", "compat42", "compat43", "compat44":
 			return "shopt -s " + a, ""
 		}
 	}
 	return "", ""
 }
 
-// trap: signals end a script from outside, and nothing of it runs after that.
+// trap: what Bash itself would have to tell at each command is not here.
 func trap(args []string) (what, hint string) {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
@@ -143,10 +137,9 @@ func trap(args []string) (what, hint string) {
 		return "", ""
 	}
 	for _, a := range args[1:] {
-		switch strings.TrimPrefix(strings.ToUpper(a), "SIG") {
-		case "EXIT", "0", "ERR", "":
-		default:
-			return "trap of " + a, "trap … EXIT runs at the end of the script, however it comes to it by itself."
+		switch strings.ToUpper(a) {
+		case "DEBUG", "RETURN":
+			return "trap of " + a, "Traps of EXIT, ERR and signals are."
 		}
 	}
 	return "", ""

@@ -119,7 +119,7 @@ func here(t testing.TB, text string) (bashtest.Answer, string, error) {
 	host := newPrograms(t)
 	ended := make(chan interp.Result, 1)
 	go func() {
-		s, r := interp.Run(interp.Settings{Host: host, Null: null, Environment: bashtest.Environment(), Directory: dir, Files: files}, text)
+		s, r := interp.Run(interp.Settings{Host: host, Null: null, Environment: bashtest.Environment(), Directory: dir, Files: files, Umask: 0o22}, text)
 		host.end()
 		if s != nil {
 			s.Wait()

@@ -55,6 +55,10 @@ func (s *Shell) builtin(name string) command {
 		return hash
 	case "alias":
 		return alias
+	case "umask":
+		return umask
+	case "ulimit":
+		return ulimit
 	}
 	if notHere(name) {
 		return func(s *Shell, a []string) int {
@@ -106,7 +110,7 @@ func control(name string) command {
 // notHere reports whether Bash has a builtin that makes no sense here.
 func notHere(name string) bool {
 	switch name {
-	case "bg", "bind", "caller", "compgen", "complete", "compopt", "enable", "fc", "fg", "help", "history", "logout", "suspend", "times", "ulimit", "umask":
+	case "bg", "bind", "caller", "compgen", "complete", "compopt", "enable", "fc", "fg", "help", "history", "logout", "suspend", "times":
 		return true
 	}
 	return false

@@ -103,7 +103,9 @@ func (s *Shell) forWords(c *syntax.ForClause, l *syntax.WordIter) {
 			s.fail(err)
 			return
 		}
-		s.trace("for", append([]string{l.Name.Value, "in"}, words...))
+		if s.options.xtrace { // the list is not made anew for each of its words
+			s.trace("for", append([]string{l.Name.Value, "in"}, words...))
+		}
 		if !s.looped(func() { s.statements(c.Do) }) {
 			return
 		}

@@ -3,6 +3,8 @@
 package interp
 
 import (
+	"mvdan.cc/sh/v3/syntax"
+
 	"tipstaff/internal/command/scan"
 )
 
@@ -13,7 +15,7 @@ func (s *Shell) evaluateText(name, text string) {
 		return
 	}
 	defer func() { s.depth-- }()
-	script, err := scan.Parse(text)
+	script, err := s.parse(text)
 	if err != nil {
 		s.errorf("%s: %v", name, err)
 		s.status = 2
@@ -29,4 +31,36 @@ func (s *Shell) evaluateText(name, text string) {
 	if s.jump == toLine && !s.inSubshell {
 		s.jump = noJump
 	}
+}
+
+// parse reads a script, and notes what of it is refused when it is reached.
+func (s *Shell) parse(text string) (*scan.Script, error) {
+	script, err := scan.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	for st, f := range script.Later {
+		s.later.Store(st, f)
+		s.refuses.Store(true)
+	}
+	return script, nil
+}
+
+// refusesHere refuses a statement that the text alone did not settle.
+func (s *Shell) refusesHere(st *syntax.Stmt) bool {
+	if !s.refuses.Load() {
+		return false
+	}
+	f, is := s.later.Load(st)
+	if !is {
+		return false
+	}
+	fault := f.(*scan.Fault) //nolint:forcetypeassert // only such are stored
+	if s.at(st.Position); fault.Hint != "" {
+		s.errorf("%s. %s", fault.What, fault.Hint)
+	} else {
+		s.errorf("%s", fault.What)
+	}
+	s.status, s.jump = 2, toExit
+	return true
 }

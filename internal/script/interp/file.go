@@ -33,10 +33,13 @@ func (f *file) release() {
 	}
 }
 
-// files are a shell's descriptors 0 to 9; nil is a closed one.
+// files are a shell's descriptors 0 to 30; nil is a closed one.
 type files [maxDescriptor + 1]*file
 
-const maxDescriptor = 9
+const maxDescriptor = 30
+
+// firstNamed is the first descriptor that the shell chooses for {name}>.
+const firstNamed = 10
 
 func (t *files) hold() (n files) {
 	for i, f := range t {

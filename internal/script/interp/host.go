@@ -34,6 +34,11 @@ type Command struct {
 	At *os.File
 	// Files are the command's descriptors 0, 1, 2, …; nil is a closed one.
 	Files []*os.File
+	// Umask is the mask of modes that the script has set, and one more; 0: none.
+	// MostFiles is the lower limit of descriptors that it has set; 0: none. Ignored
+	// are the signals that it ignores: bit n-1 is signal n.
+	Umask, MostFiles int
+	Ignored          uint64
 	// Line and Column are where it stands in the script; Column 0: not known.
 	Line, Column int
 }
@@ -61,6 +66,9 @@ type Settings struct {
 	State string
 	// Continue: a refused command does not end the script.
 	Continue bool
+	// Umask is the mask of modes with which the script begins. That of this process
+	// is 0, so that each subshell can have its own.
+	Umask int
 }
 
 // Result is how a script ended.

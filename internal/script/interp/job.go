@@ -26,6 +26,8 @@ type job struct {
 	known     chan struct{} // closed when number is set
 	processes map[Process]bool
 	own       int64 // the number, if it is no program
+	signals   *dispositions
+	told      bool // wait has told its end
 }
 
 // lastJob is what $! means.
@@ -45,12 +47,18 @@ func (s *Shell) background(st *syntax.Stmt) {
 		return
 	}
 	sub := s.subshell()
-	j := &job{id: s.nextJob(), text: sourceOfStmt(st), done: make(chan struct{}), known: make(chan struct{}), processes: map[Process]bool{}, own: beyond + s.number.Add(1)}
-	sub.job = j
+	j := &job{id: s.nextJob(), text: sourceOfStmt(st), done: make(chan struct{}), known: make(chan struct{}), processes: map[Process]bool{}, own: beyond + s.number.Add(1), signals: newDispositions()}
+	sub.job, sub.signals = j, j.signals
+	for name, action := range sub.traps { // ignored signals stay so
+		n, _ := signalNumber(name)
+		sub.signals.set(n, action, true)
+	}
 	if f, err := sub.open("/dev/null", reads); err == nil && !s.fed {
 		sub.files.set(0, f)
 	}
 	sub.loops, sub.final, sub.quiet = 0, true, quiet(st)
+	_, sub.isJob = st.Cmd.(*syntax.Subshell)
+	sub.unlessSimple(st)
 	front := *st
 	front.Background = false
 	if _, simple := st.Cmd.(*syntax.CallExpr); !simple || st.Negated {
@@ -134,8 +142,13 @@ func (j *job) signal(n int) bool {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.number == int(j.own) && ends(n) {
-		j.killed.Store(int64(n))
+	if j.number == int(j.own) {
+		if j.signals.take(n) {
+			return true
+		}
+		if ends(n) {
+			j.killed.Store(int64(n))
+		}
 	}
 	for p := range j.processes {
 		p.Signal(n)

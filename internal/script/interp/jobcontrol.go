@@ -4,6 +4,7 @@ package interp
 
 import (
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,20 +15,8 @@ var errPermission error = syscall.EACCES
 
 // find is the job that %1, %+ or a number stands for, among those of this shell.
 func (s *Shell) ownJob(text string) *job {
-	if rest, is := strings.CutPrefix(text, "%"); is {
-		if rest == "" || rest == "+" || rest == "%" {
-			if n := len(s.jobs); n > 0 {
-				return s.jobs[n-1]
-			}
-			return nil
-		}
-		id, err := strconv.Atoi(rest)
-		for _, j := range slices.Backward(s.jobs) {
-			if err == nil && j.id == id {
-				return j
-			}
-		}
-		return nil
+	if strings.HasPrefix(text, "%") {
+		return jobOf(s.jobs, text)
 	}
 	n, err := strconv.Atoi(text)
 	if j := s.byProcess(n); err == nil && j != nil && slices.Contains(s.jobs, j) {
@@ -36,44 +25,171 @@ func (s *Shell) ownJob(text string) *job {
 	return nil
 }
 
-// wait waits for jobs, and has the status of the last that is named.
+// jobOf is the job of a list that %1 or %+ stands for.
+func jobOf(list []*job, text string) *job {
+	rest := strings.TrimPrefix(text, "%")
+	if rest == "" || rest == "+" || rest == "%" {
+		if n := len(list); n > 0 {
+			return list[n-1]
+		}
+		return nil
+	}
+	id, err := strconv.Atoi(rest)
+	for _, j := range slices.Backward(list) {
+		if err == nil && j.id == id {
+			return j
+		}
+	}
+	return nil
+}
+
+// jobsSeen are the jobs that jobs shows. A command of a pipeline or a substitution that
+// has started none shows those of the shell around it, for $(jobs -p).
+func (s *Shell) jobsSeen() []*job {
+	if len(s.jobs) > 0 {
+		return s.jobs
+	}
+	return s.others
+}
+
+// wait waits for jobs, and has the status of the last that is named; with -n that of
+// the first that ends.
 func wait(s *Shell, a []string) int {
-	args := a[1:]
-	if len(args) > 0 && args[0] == "--" {
+	args, first, name := a[1:], false, ""
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		opt := args[0]
 		args = args[1:]
+		if opt == "--" {
+			break
+		}
+		for i := 1; i < len(opt); i++ {
+			switch opt[i] {
+			case 'n':
+				first = true
+			case 'f': // a job of a script does not stop
+			case 'p':
+				if name = opt[i+1:]; name == "" && len(args) > 0 {
+					name, args = args[0], args[1:]
+				}
+				if !validName(name) {
+					s.errorf("wait: `%s': not a valid identifier", name)
+					return 2
+				}
+				i = len(opt)
+			default:
+				return s.usage("wait", "%s: invalid option", opt)
+			}
+		}
+	}
+	if name != "" {
+		if err := s.unset(name); err != nil {
+			s.fail(err)
+			return s.status
+		}
+	}
+	list, status := s.jobs, 0
+	if len(args) > 0 {
+		list, status = s.jobsNamed(args)
+	}
+	if first {
+		list = slices.DeleteFunc(slices.Clone(list), func(j *job) bool { return j.told })
+		if len(list) == 0 {
+			return 127
+		}
+	}
+	for len(list) > 0 {
+		i := 0
+		if first {
+			i = s.whichEnds(list)
+		} else if !s.awaits(list[0]) {
+			i = -1
+		}
+		if i < 0 { // a signal has come
+			return s.woke()
+		}
+		j := list[i]
+		list = list[i+1:]
+		j.told = true
+		if first || len(args) > 0 && len(list) == 0 && status == 0 {
+			status = j.status
+		}
+		if (first || len(args) > 0) && name != "" {
+			if err := s.assign(name, strconv.Itoa((&lastJob{j}).number())); err != nil {
+				s.fail(err)
+				return s.status
+			}
+		}
+		if first {
+			return status
+		}
 	}
 	if len(args) == 0 {
-		for _, j := range s.jobs {
-			<-j.done
-		}
 		s.jobs = nil
-		return 0
-	}
-	status := 0
-	for _, text := range args {
-		if strings.HasPrefix(text, "-") {
-			return s.unsupported("wait", text, "wait and wait NUMBER are.")
-		}
-		j := s.ownJob(text)
-		if j == nil {
-			if _, err := strconv.Atoi(text); err != nil {
-				if strings.HasPrefix(text, "%") {
-					s.errorf("wait: %s: no such job", text)
-					status = 127
-					continue
-				}
-				s.errorf("wait: `%s': not a pid or valid job spec", text)
-				status = 1
-				continue
-			}
-			s.errorf("wait: pid %s is not a child of this shell", text)
-			status = 127
-			continue
-		}
-		<-j.done
-		status = j.status
 	}
 	return status
+}
+
+// jobsNamed are the jobs that words stand for. The status is that of the last word, if it
+// stands for none.
+func (s *Shell) jobsNamed(words []string) (list []*job, status int) {
+	for _, text := range words {
+		status = 0
+		if j := s.ownJob(text); j != nil {
+			list = append(list, j)
+			continue
+		}
+		_, err := strconv.Atoi(text)
+		switch {
+		case strings.HasPrefix(text, "%"):
+			s.errorf("wait: %s: no such job", text)
+			status = 127
+		case err != nil:
+			s.errorf("wait: `%s': not a pid or valid job spec", text)
+			status = 1
+		default:
+			s.errorf("wait: pid %s is not a child of this shell", text)
+			status = 127
+		}
+	}
+	return list, status
+}
+
+// awaits waits for the end of a job; false: a trapped signal came first.
+func (s *Shell) awaits(j *job) bool { return s.whichEnds([]*job{j}) == 0 }
+
+// whichEnds waits for the first of some jobs to end; -1: a trapped signal came first.
+func (s *Shell) whichEnds(list []*job) int {
+	for i, j := range list {
+		if j.ended() {
+			return i
+		}
+	}
+	cases := make([]reflect.SelectCase, 0, len(list)+1)
+	for _, j := range list {
+		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(j.done)})
+	}
+	if s.signals != nil {
+		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(s.signals.woken)})
+	}
+	for {
+		i, _, _ := reflect.Select(cases)
+		if i < len(list) {
+			return i
+		}
+		if s.signals.any.Load() {
+			return -1
+		}
+	}
+}
+
+// woke is the status of a wait that a signal has ended.
+func (s *Shell) woke() int {
+	for n := range s.signals.pending {
+		if s.signals.pending[n].Load() {
+			return 128 + n
+		}
+	}
+	return 128
 }
 
 // kill sends signals to jobs. What is no job of the script is a matter of the
@@ -120,6 +236,9 @@ func (s *Shell) killOne(number int, text string) int {
 	switch {
 	case strings.HasPrefix(text, "%"):
 		if j = s.ownJob(text); j == nil {
+			j = jobOf(s.others, text)
+		}
+		if j == nil {
 			s.errorf("kill: %s: no such job", text)
 			return 1
 		}
@@ -130,7 +249,7 @@ func (s *Shell) killOne(number int, text string) int {
 		if number == 0 {
 			return 0
 		}
-		if ends(number) {
+		if !s.script.take(number) && ends(number) {
 			s.killed.Store(int64(number))
 		}
 		s.stops()
@@ -190,7 +309,7 @@ func jobs(s *Shell, a []string) int {
 		}
 	}
 	var running []*job
-	for _, j := range s.jobs {
+	for _, j := range s.jobsSeen() {
 		if !j.ended() {
 			running = append(running, j)
 		}

@@ -77,7 +77,7 @@ func (s *Shell) open(path string, flags int) (*file, error) {
 			return nil, err
 		}
 	}
-	f, err := openFile(s.dir, path, flags, 0o666)
+	f, err := openFile(s.dir, path, flags, 0o666&^uint32(s.umask))
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 
 // options are those of set and shopt. Each of these can be on and off.
 type options struct {
-	allexport, errexit, noclobber, noexec, noglob, nounset, pipefail, xtrace                bool
-	dotglob, extglob, failglob, globstar, inheritErrexit, nocaseglob, nocasematch, nullglob bool
+	allexport, errexit, errtrace, noclobber, noexec, noglob, nounset, pipefail, xtrace                bool
+	dotglob, extglob, failglob, globstar, inheritErrexit, lastpipe, nocaseglob, nocasematch, nullglob bool
 }
 
 // letters is $-.
@@ -19,7 +19,7 @@ func (o *options) letters() string {
 	for _, f := range []struct {
 		on     bool
 		letter string
-	}{{o.allexport, "a"}, {o.errexit, "e"}, {o.noglob, "f"}, {true, "h"}, {o.nounset, "u"}, {o.xtrace, "x"}, {true, "B"}, {o.noclobber, "C"}, {true, "c"}} {
+	}{{o.allexport, "a"}, {o.errexit, "e"}, {o.noglob, "f"}, {true, "h"}, {o.nounset, "u"}, {o.xtrace, "x"}, {true, "B"}, {o.noclobber, "C"}, {o.errtrace, "E"}, {true, "c"}} {
 		if f.on {
 			text.WriteString(f.letter)
 		}
@@ -33,6 +33,8 @@ func (o *options) letter(c byte) *bool {
 		return &o.allexport
 	case 'e':
 		return &o.errexit
+	case 'E':
+		return &o.errtrace
 	case 'f':
 		return &o.noglob
 	case 'n':
@@ -54,6 +56,8 @@ func (o *options) named(name string) *bool {
 		return &o.allexport
 	case "errexit":
 		return &o.errexit
+	case "errtrace":
+		return &o.errtrace
 	case "noglob":
 		return &o.noglob
 	case "noexec":
@@ -83,6 +87,8 @@ func (o *options) shopt(name string) *bool {
 		return &o.globstar
 	case "inherit_errexit":
 		return &o.inheritErrexit
+	case "lastpipe":
+		return &o.lastpipe
 	case "nocaseglob":
 		return &o.nocaseglob
 	case "nocasematch":
@@ -96,7 +102,7 @@ func (o *options) shopt(name string) *bool {
 // fixedOption reports whether an option has this value, and no other, here.
 func fixedOption(name string, on bool) bool {
 	onNames := []string{"braceexpand", "hashall", "interactive-comments", "checkwinsize", "cmdhist", "complete_fullquote", "extquote", "force_fignore", "globasciiranges", "globskipdots", "hostcomplete", "interactive_comments", "patsub_replacement", "progcomp", "promptvars", "sourcepath"}
-	offNames := []string{"history", "histexpand", "monitor", "verbose", "posix", "vi", "emacs", "notify", "onecmd", "errtrace", "functrace", "ignoreeof", "keyword", "physical", "privileged", "nolog", "expand_aliases", "lastpipe", "huponexit", "autocd", "cdspell", "histappend", "xpg_echo", "login_shell", "checkjobs", "execfail", "shift_verbose", "gnu_errfmt", "localvar_inherit"}
+	offNames := []string{"history", "histexpand", "monitor", "verbose", "posix", "vi", "emacs", "notify", "onecmd", "functrace", "ignoreeof", "keyword", "physical", "privileged", "nolog", "assoc_expand_once", "cdable_vars", "checkhash", "compat31", "compat32", "compat40", "compat41", "compat42", "compat43", "compat44", "direxpand", "dirspell", "extdebug", "histreedit", "histverify", "lithist", "localvar_unset", "mailwarn", "no_empty_cmd_completion", "noexpand_translation", "progcomp_alias", "restricted_shell", "varredir_close", "expand_aliases", "huponexit", "autocd", "cdspell", "histappend", "xpg_echo", "login_shell", "checkjobs", "execfail", "shift_verbose", "gnu_errfmt", "localvar_inherit"}
 	return slices.Contains(onNames, name) && on || slices.Contains(offNames, name) && !on
 }
 
@@ -129,7 +135,7 @@ func set(s *Shell, a []string) int {
 				*p = on
 			case c == 'o':
 				if len(args) == 0 {
-					return s.unsupported("set", "a list of all options", "")
+					return s.wrote(s.options.list(on))
 				}
 				if status := s.setNamed(args[0], on); status != 0 {
 					return status
@@ -139,7 +145,7 @@ func set(s *Shell, a []string) int {
 				if !on {
 					return s.unsupported("set", "+"+string(c), "")
 				}
-			case strings.IndexByte("bkmptvEHPT", c) >= 0:
+			case strings.IndexByte("bkmptvHPT", c) >= 0:
 				if on {
 					return s.unsupported("set", "-"+string(c), "")
 				}
@@ -220,4 +226,19 @@ func shopt(s *Shell, a []string) int {
 		}
 	}
 	return status
+}
+
+// list is what set -o writes, or set +o: commands that bring the options back.
+func (o *options) list(table bool) string {
+	var text strings.Builder
+	for _, name := range strings.Fields("allexport braceexpand emacs errexit errtrace functrace hashall histexpand history ignoreeof interactive-comments keyword monitor noclobber noexec noglob nolog notify nounset onecmd physical pipefail posix privileged verbose vi xtrace") {
+		p := o.named(name)
+		switch on := p != nil && *p || p == nil && fixedOption(name, true); {
+		case table:
+			text.WriteString(name + strings.Repeat(" ", max(0, 15-len(name))) + "\t" + map[bool]string{true: "on", false: "off"}[on] + "\n")
+		default:
+			text.WriteString("set " + map[bool]string{true: "-o ", false: "+o "}[on] + name + "\n")
+		}
+	}
+	return text.String()
 }

@@ -10,7 +10,10 @@ import (
 func (s *Shell) program(words []string) {
 	c := &Command{
 		Words: words, Environment: s.changes(), Directory: s.dir.path, At: s.dir.file.File, Files: s.files.passed(),
-		Line: s.line, Column: s.column,
+		Line: s.line, Column: s.column, MostFiles: s.mostFiles, Ignored: s.ignoredSignals(),
+	}
+	if s.umask != s.settings.Umask {
+		c.Umask = s.umask + 1
 	}
 	if s.shift < 0 {
 		c.Column = 0

@@ -5,6 +5,7 @@ package interp
 import (
 	"os"
 	"strconv"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -30,7 +31,11 @@ func (s *Shell) redirect(list []*syntax.Redirect, compound bool) (restore func()
 	}
 	mark := len(s.passing)
 	saved := s.files.hold()
+	var named []int // descriptors of {name}>, which stay open
 	restore = func() {
+		for _, n := range named {
+			saved.set(n, s.files[n].hold())
+		}
 		if compound {
 			s.passing = s.passing[:mark]
 		}
@@ -40,6 +45,11 @@ func (s *Shell) redirect(list []*syntax.Redirect, compound bool) (restore func()
 	for _, r := range list {
 		if err := s.redirection(r); err != nil {
 			return restore, err
+		}
+		if name, is := descriptorName(r); is {
+			if n, err := strconv.Atoi(s.text(name)); err == nil && n >= 0 && n <= maxDescriptor {
+				named = append(named, n)
+			}
 		}
 	}
 	return restore, nil
@@ -66,14 +76,56 @@ func (s *Shell) keep(list []*syntax.Redirect) error {
 }
 
 func (s *Shell) redirection(r *syntax.Redirect) error {
-	number := defaultNumber(r.Op)
+	number, name := defaultNumber(r.Op), ""
 	if r.N != nil {
-		n, err := strconv.Atoi(r.N.Value)
-		if err != nil || n > maxDescriptor {
-			return &failure{text: r.N.Value + ": only descriptors 0 to 9 are supported", kind: endsShell, code: 2}
+		var err error
+		var is bool
+		if name, is = descriptorName(r); is {
+			number, err = s.chooses(name, r)
+		} else if number, err = strconv.Atoi(r.N.Value); err != nil || number > maxDescriptor {
+			err = &failure{text: r.N.Value + ": only descriptors 0 to 30 are supported", kind: endsShell, code: 2}
 		}
-		number = n
+		if err != nil {
+			return err
+		}
 	}
+	if err := s.redirectTo(number, r); err != nil || name == "" || s.files[number] == nil {
+		return err
+	}
+	return s.assign(name, strconv.Itoa(number))
+}
+
+// descriptorName is the variable of {name}>, which gets the descriptor's number.
+func descriptorName(r *syntax.Redirect) (string, bool) {
+	if r.N == nil {
+		return "", false
+	}
+	name, is := strings.CutPrefix(r.N.Value, "{")
+	return strings.TrimSuffix(name, "}"), is
+}
+
+// chooses gives the descriptor of {name}>: a free one, or for {name}>&- that which the
+// variable has.
+func (s *Shell) chooses(name string, r *syntax.Redirect) (int, error) {
+	if r.Op == syntax.DplIn || r.Op == syntax.DplOut {
+		if r.Word.Lit() == "-" {
+			n, err := strconv.Atoi(s.text(name))
+			if err != nil || n < 0 || n > maxDescriptor {
+				return 0, &failure{text: name + ": Bad file descriptor", kind: plain, code: 1}
+			}
+			return n, nil
+		}
+	}
+	for n := firstNamed; n <= maxDescriptor; n++ {
+		if s.files[n] == nil {
+			return n, nil
+		}
+	}
+	return 0, &failure{text: "more open descriptors than 0 to 30 are not supported", kind: endsShell, code: 2}
+}
+
+// redirectTo carries out a redirection of a descriptor.
+func (s *Shell) redirectTo(number int, r *syntax.Redirect) error {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		text, err := s.document(r)

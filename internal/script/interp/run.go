@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"tipstaff/internal/command/scan"
 )
 
 // Run interprets a script and returns what a session keeps of it. Jobs that it
@@ -24,7 +22,7 @@ func Run(settings Settings, text string) (*Shell, Result) {
 	if err != nil {
 		return nil, Result{Code: 1, Fault: err}
 	}
-	script, err := scan.Parse(text)
+	script, err := s.parse(text)
 	if err != nil {
 		s.files.close()
 		return s, Result{Code: 2, Fault: err, Directory: s.dir.path, State: settings.State}
@@ -70,6 +68,7 @@ func (s *Shell) Wait() { s.running.Wait() }
 
 func newShell(settings Settings) (*Shell, error) {
 	s := &Shell{
+		signals: newDispositions(), umask: settings.Umask,
 		core: &core{settings: settings, base: map[string]string{}}, vars: &scope{names: map[string]variable{}},
 		functions: map[string]*function{}, traps: map[string]string{}, hashed: map[string]bool{}, last: &lastJob{}, substatus: -1, lastWord: "bash", started: time.Now(),
 	}
@@ -85,6 +84,7 @@ func newShell(settings Settings) (*Shell, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w, %s: %w. Nothing of the script has run. The next one begins in the directory in which the session began, with the session's variables and functions", errNoDirectory, settings.Directory, errors.Unwrap(err))
 	}
+	s.script = s.signals
 	s.dir = &directory{path: settings.Directory, file: newFile(at)}
 	for _, kv := range settings.Environment {
 		name, v, _ := strings.Cut(kv, "=")

@@ -34,6 +34,9 @@ type core struct {
 	running  sync.WaitGroup // jobs
 	number   atomic.Int64   // of jobs that are no program
 	byNumber sync.Map       // all jobs
+	later    sync.Map       // what is refused when it is reached: *scan.Fault by *syntax.Stmt
+	refuses  atomic.Bool    // there is such a statement
+	script   *dispositions  // of $$
 	user     atomic.Int64   // processor time of ended commands, nanoseconds
 	system   atomic.Int64
 }
@@ -47,11 +50,14 @@ type Shell struct {
 	params    []string
 	options   options
 	dir       *directory
+	umask     int      // the mask of modes
+	mostFiles int      // ulimit -n; 0: as it was
 	stack     []string // of pushd, without the current directory
 	files     files
 	last      *lastJob
 	jobs      []*job
 	traps     map[string]string
+	signals   *dispositions     // of the script, or of the job that this shell is; nil in others
 	inherited map[string]string // traps of the parent, which trap -p shows
 	hashed    map[string]bool
 
@@ -74,6 +80,7 @@ type Shell struct {
 	quiet       bool // its EXIT trap does not run
 	final       bool // the next statement is the last of this subshell
 	inTrap      bool
+	inSignal    bool // the trap of a signal runs
 	dying       bool // the script has ended itself by a signal, and its EXIT trap runs
 
 	lastWord     string // $_
@@ -84,9 +91,11 @@ type Shell struct {
 	started      time.Time
 	offset       time.Duration // SECONDS that were assigned
 	random       *rand.Rand
-	optionAt     int   // within a word of getopts
-	passing      []int // descriptors of process substitutions of the command at hand
-	job          *job  // as part of which this runs
+	optionAt     int    // within a word of getopts
+	passing      []int  // descriptors of process substitutions of the command at hand
+	job          *job   // as part of which this runs
+	isJob        bool   // all that this shell does is (…)
+	others       []*job // of the shell around this one, which jobs shows
 }
 
 // frame is a call of a function, or a file that is read by source.
@@ -111,7 +120,7 @@ type function struct {
 func (s *Shell) subshell() *Shell {
 	n := &Shell{
 		core: s.core, vars: s.vars.clone(), functions: maps.Clone(s.functions), params: s.params,
-		options: s.options, dir: s.dir.hold(), stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
+		options: s.options, dir: s.dir.hold(), umask: s.umask, mostFiles: s.mostFiles, stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
 		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, ignores: s.ignores,
 		depth: s.depth, expressions: s.expressions, inSubshell: true, nested: s.nested + 1, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, lineno: s.lineno, moved: s.moved, started: s.started, offset: s.offset,
 		substatus: -1, traps: map[string]string{}, lastWord: s.lastWord, optionAt: s.optionAt, job: s.job,
@@ -120,7 +129,7 @@ func (s *Shell) subshell() *Shell {
 		n.inherited = maps.Clone(s.traps)
 	}
 	for name, action := range s.traps { // ignored signals stay so
-		if action == "" {
+		if action == "" || name == "ERR" && s.options.errtrace {
 			n.traps[name] = action
 		}
 	}

@@ -3,9 +3,13 @@
 package interp
 
 import (
-	"os"
+	"errors"
+	"io"
 	"slices"
 	"strings"
+	"syscall"
+
+	"tipstaff/internal/command/scan"
 )
 
 func eval(s *Shell, a []string) int {
@@ -35,11 +39,15 @@ func source(s *Shell, a []string) int {
 		s.errorf("%s: %s", path, reason(err))
 		return 1
 	}
-	text, err := limited(f.File)
+	text, err := io.ReadAll(io.LimitReader(f, scan.MaxBytes+1))
 	f.release()
 	if err != nil {
-		s.fail(err)
-		return s.status
+		s.errorf("%s: %s", path, reason(err))
+		return 1
+	}
+	if len(text) > scan.MaxBytes {
+		s.errorf("%s: %s: a sourced file may have %d bytes, and it has more. Run it as a program: bash %s", a[0], path, scan.MaxBytes, path)
+		return 2
 	}
 	params := s.params
 	if len(a) > 2 {
@@ -72,7 +80,13 @@ func (s *Shell) sourceFile(name string) (*file, string, error) {
 		}
 	}
 	if st, err := stat(s.dir, name, true); err == nil && isDirectory(st) {
-		return nil, name + ": is a directory", os.ErrInvalid
+		return nil, name, syscall.EISDIR
+	}
+	// Nothing may ever write to a FIFO; <(…) and /dev/stdin are open already.
+	if st, err := stat(s.dir, name, true); err == nil && isFIFO(st) {
+		if _, is := s.descriptor(name); !is {
+			return nil, name, errors.New("a FIFO is not supported here, because nothing may ever write to it; source <(command) is")
+		}
 	}
 	f, err := s.open(name, reads)
 	return f, name, err

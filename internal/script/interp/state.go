@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"tipstaff/internal/command/scan"
 )
 
 // MaxState is how long the state of a session may be, in bytes.
@@ -73,7 +71,7 @@ func (s *Shell) restore(text string) error {
 	if text == "" {
 		return nil
 	}
-	script, err := scan.Parse(text)
+	script, err := s.parse(text)
 	if err != nil {
 		return fmt.Errorf("cannot restore the session: %w", err)
 	}

@@ -20,7 +20,9 @@ func (s *Shell) statements(list []*syntax.Stmt) {
 
 // statement runs one statement in this shell; with & as a job.
 func (s *Shell) statement(st *syntax.Stmt) {
-	if s.stops() || s.options.noexec {
+	s.caught()
+	defer s.caught()
+	if s.stops() || s.options.noexec || s.refusesHere(st) {
 		return
 	}
 	if st.Background {
@@ -140,6 +142,9 @@ func (s *Shell) command(c syntax.Command) {
 		}
 		sub := s.subshell()
 		sub.fed = sub.fed && s.inSubshell
+		if s.isJob { // (…)& is one shell
+			sub.signals = s.signals
+		}
 		s.status = sub.in(func() { sub.lines(c.Stmts) })
 	case *syntax.BinaryCmd:
 		s.binary(&syntax.Stmt{Cmd: c, Position: c.Pos()}, c)
@@ -198,9 +203,9 @@ func parts(st *syntax.Stmt) []part {
 	if !ok || !isPipe(c) || len(st.Redirs) > 0 {
 		return []part{{st: st}}
 	}
-	left := parts(&syntax.Stmt{Cmd: c.X.Cmd, Redirs: c.X.Redirs, Position: c.X.Position, Negated: c.X.Negated, Background: c.X.Background})
-	if c.X.Negated {
-		left = []part{{st: c.X}}
+	left := []part{{st: c.X}}
+	if !c.X.Negated {
+		left = parts(c.X)
 	}
 	left[len(left)-1].all = c.Op == syntax.PipeAll
 	right := []part{{st: c.Y}}

@@ -29,6 +29,7 @@ func (s *Shell) substitution(c *syntax.CmdSubst) (string, error) {
 	}
 	sub := s.subshell()
 	sub.files.set(1, w)
+	sub.others = s.jobsSeen()
 	if !sub.options.inheritErrexit {
 		sub.options.errexit = false
 	}
@@ -109,7 +110,7 @@ func (s *Shell) processSubstitution(p *syntax.ProcSubst) (string, error) {
 		number++
 	}
 	if number > maxDescriptor {
-		return "", &failure{text: "more open descriptors than 0 to 9 are not supported", kind: endsShell, code: 2}
+		return "", &failure{text: "more open descriptors than 0 to 30 are not supported", kind: endsShell, code: 2}
 	}
 	if s.crowded() {
 		return "", &failure{kind: endsShell, code: 254}
@@ -122,6 +123,7 @@ func (s *Shell) processSubstitution(p *syntax.ProcSubst) (string, error) {
 	for _, n := range s.passing {
 		sub.files.set(n, nil)
 	}
+	sub.others = s.jobsSeen()
 	mine := r
 	if p.Op == syntax.CmdIn {
 		sub.files.set(1, w)

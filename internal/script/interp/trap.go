@@ -30,15 +30,23 @@ func (s *Shell) exitTrap() {
 // errTrap runs the action of trap … ERR after a failed command.
 func (s *Shell) errTrap() {
 	action := s.traps["ERR"]
-	if action == "" || s.inTrap || s.inFunction() {
+	if action == "" || s.inTrap || s.inFunction() && !s.options.errtrace {
 		return
 	}
-	status := s.status
-	s.inTrap = true
+	status, lineno, moved := s.status, s.lineno, s.moved
+	s.inTrap, s.moved = true, max(lineno, 1)-1
 	s.evaluateText("error trap", action)
-	s.inTrap = false
+	s.inTrap, s.lineno, s.moved = false, lineno, moved
 	if s.jump == noJump {
 		s.status = status
+	}
+}
+
+// unlessSimple keeps the ERR trap from a shell of its own that is one simple command,
+// whose failure is that of the pipeline or the job.
+func (s *Shell) unlessSimple(st *syntax.Stmt) {
+	if _, simple := st.Cmd.(*syntax.CallExpr); simple {
+		delete(s.traps, "ERR")
 	}
 }
 
@@ -62,17 +70,18 @@ func trapBuiltin(s *Shell, a []string) int {
 		switch {
 		case upper == "ERR":
 			name = "ERR"
-		case known && n == 0:
-			name = "EXIT"
-		case known && action == "-" || upper == "DEBUG" && action == "-" || upper == "RETURN" && action == "-":
+		case known:
+			name = signalName(n)
+		case (upper == "DEBUG" || upper == "RETURN") && action == "-":
 			continue // the default, as it is
-		case known || upper == "DEBUG" || upper == "RETURN":
-			return s.unsupported("trap", name, "Traps of EXIT and ERR are.")
+		case upper == "DEBUG" || upper == "RETURN":
+			return s.unsupported("trap", name, "Traps of EXIT, ERR and signals are.")
 		default:
 			s.errorf("trap: %s: invalid signal specification", name)
 			status = 1
 			continue
 		}
+		s.signals.set(n, action, action != "-")
 		s.inherited = nil
 		if action == "-" {
 			delete(s.traps, name)
@@ -92,15 +101,24 @@ func (s *Shell) showTraps(args []string) int {
 	}
 	wanted := func(name string) bool {
 		return len(args) < 2 || slices.ContainsFunc(args[1:], func(w string) bool {
-			return strings.ToUpper(w) == name || name == "EXIT" && w == "0"
+			n, known := signalNumber(w)
+			return known && signalName(n) == name || strings.ToUpper(w) == name
 		})
 	}
-	for _, name := range []string{"EXIT", "ERR"} { // in Bash's order
+	for n := range len(signals) + 1 { // in Bash's order
+		name, text := "ERR", "ERR"
+		if n < len(signals) {
+			name = signals[n]
+			text = "SIG" + name
+		}
+		if n == 0 {
+			text = name
+		}
 		action, is := traps[name]
 		if !is || !wanted(name) {
 			continue
 		}
-		if !s.write("trap -- " + singleQuoted(action) + " " + name + "\n") {
+		if !s.write("trap -- " + singleQuoted(action) + " " + text + "\n") {
 			return 1
 		}
 	}

@@ -61,6 +61,11 @@ type Message struct {
 	Write bool
 	// Continue, with Script: a refused command does not end the script.
 	Continue bool
+	// Umask, with Ask: the mask of modes that the script has set, and one more; 0: none.
+	// Files is the lower limit of descriptors that it has set; 0: none. Ignored are
+	// the signals that it ignores: bit n-1 is signal n.
+	Umask, Files int
+	Ignored      uint64
 	// WantNumber, with Ask: Started is wanted.
 	WantNumber bool
 	// Refused, with Ended: the policy refused the command.
@@ -115,7 +120,7 @@ func (m *Message) Weight() int {
 func (m *Message) append(b []byte) []byte {
 	b = append(b, byte(m.Kind), m.flags())
 	b = binary.AppendUvarint(b, m.ID)
-	for _, n := range []int64{int64(m.Line), int64(m.Column), int64(m.Code), int64(m.Number), m.UserNanoseconds, m.SystemNanoseconds} {
+	for _, n := range []int64{int64(m.Line), int64(m.Column), int64(m.Code), int64(m.Number), int64(m.Umask), int64(m.Files), int64(m.Ignored), m.UserNanoseconds, m.SystemNanoseconds} {
 		b = binary.AppendVarint(b, n)
 	}
 	for _, s := range []string{m.Text, m.Directory, m.State} {
@@ -145,9 +150,10 @@ func decode(b []byte, most int) (m Message, err error) {
 	m.Write, m.Continue, m.WantNumber, m.Refused = f&flagWrite != 0, f&flagContinue != 0, f&flagWantNumber != 0, f&flagRefused != 0
 	r := reader{left: b[2:], texts: most / perText}
 	m.ID = r.unsigned()
-	for _, n := range []*int{&m.Line, &m.Column, &m.Code, &m.Number} {
+	for _, n := range []*int{&m.Line, &m.Column, &m.Code, &m.Number, &m.Umask, &m.Files} {
 		*n = int(r.signed())
 	}
+	m.Ignored = uint64(r.signed())
 	m.UserNanoseconds, m.SystemNanoseconds = r.signed(), r.signed()
 	m.Text, m.Directory, m.State = r.text(), r.text(), r.text()
 	m.Words, m.Environment = r.list(), r.list()

@@ -75,6 +75,7 @@ func (a *asker) listen() error {
 func (a *asker) Run(c *interp.Command, started func(interp.Process)) interp.Outcome {
 	m := ipc.Message{
 		Kind: ipc.Ask, Words: c.Words, Environment: c.Environment, Directory: c.Directory, Line: c.Line, Column: c.Column, WantNumber: started != nil,
+		Umask: c.Umask, Files: c.MostFiles, Ignored: c.Ignored,
 	}
 	fds := []int{int(c.At.Fd())}
 	for _, f := range c.Files {

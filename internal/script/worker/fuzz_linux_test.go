@@ -202,7 +202,7 @@ func (w *writer) simple() string {
 	case 15:
 		return w.of("unset x", "unset arr", "unset 'arr[1]'", "export y", "local q=1", "declare -i i", "readonly r=1", "r=2", "IFS=:", "unset IFS", "IFS=", "IFS=' :'", "declare x=5")
 	case 16:
-		return w.of("set -e", "set -u", "set -f", "set -o pipefail", "set +e", "shopt -s nullglob", "set +f", "set +u", "shopt -s dotglob", "set -C")
+		return w.of("set -e", "set -u", "set -f", "set -o pipefail", "set +e", "shopt -s nullglob", "set +f", "set +u", "shopt -s dotglob", "set -C", "set -E", "shopt -s lastpipe", "umask 077", "umask 027", "umask", "exec {fd}>f3", "echo $x >&$fd", "exec {fd}>&-")
 	case 17:
 		return "eval " + w.of("'echo $x'", "\"x=$y\"", "'f 1'", "echo \\$x", "'for i in 1 2; do echo $i; done'")
 	case 18:
@@ -210,11 +210,11 @@ func (w *writer) simple() string {
 	case 19:
 		return w.of("x=1 ", "IFS=: ", "x=q y=r ") + w.of("echo $x", "f", "eval 'echo $x'", "sh -c 'echo $x'", "read a z <<< 'p:q r'", "true")
 	case 20:
-		return "trap " + w.of("'echo bye $?' EXIT", "'echo err' ERR", "- EXIT", "'exit 3' EXIT")
+		return "trap " + w.of("'echo bye $?' EXIT", "'echo err' ERR", "- EXIT", "'exit 3' EXIT", "'echo u $?' USR1; kill -USR1 $$", "'' TERM; kill $$", "- USR1 TERM", "'x=t' INT; (kill -INT $$)")
 	case 21:
 		return w.of("cd /", "cd d 2>/dev/null", "mkdir -p d", "cd - >/dev/null", "pwd >/dev/null", "touch f1 f2 a.c")
 	case 22:
-		return w.of("echo ${PIPESTATUS[@]}", "echo $?", "echo $_", "let i=i+1", "getopts ab: x", "wait", "type -t f", "command -v echo", "mapfile -t arr <<< \"$x\"")
+		return w.of("echo ${PIPESTATUS[@]}", "echo $?", "echo $_", "let i=i+1", "getopts ab: x", "wait", "type -t f", "command -v echo", "mapfile -t arr <<< \"$x\"", "(exit 3) & wait -n", "sleep 0.01 & jobs -p | wc -l; wait")
 	default:
 		return "echo " + w.word()
 	}
