@@ -36,6 +36,8 @@ type Command struct {
 	Files []*os.File
 	// Line and Column are where it stands in the script; Column 0: not known.
 	Line, Column int
+	// Trap: it runs while the script ends by a signal, as part of a trap.
+	Trap bool
 }
 
 // Outcome is how a command ended.
@@ -61,6 +63,9 @@ type Settings struct {
 	State string
 	// Continue: a refused command does not end the script.
 	Continue bool
+	// Began is called before anything runs, with what ends the script by a signal as if
+	// it had sent that to itself; nil: it is not. kill may be called at any time.
+	Began func(kill func(signal int))
 }
 
 // Result is how a script ended.

@@ -10,7 +10,7 @@ import (
 func (s *Shell) program(words []string) {
 	c := &Command{
 		Words: words, Environment: s.changes(), Directory: s.dir.path, At: s.dir.file.File, Files: s.files.passed(),
-		Line: s.line, Column: s.column,
+		Line: s.line, Column: s.column, Trap: s.dying,
 	}
 	if s.shift < 0 {
 		c.Column = 0

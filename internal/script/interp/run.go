@@ -24,6 +24,9 @@ func Run(settings Settings, text string) (*Shell, Result) {
 	if err != nil {
 		return nil, Result{Code: 1, Fault: err}
 	}
+	if settings.Began != nil {
+		settings.Began(func(signal int) { s.killed.CompareAndSwap(0, int64(signal)) })
+	}
 	script, err := scan.Parse(text)
 	if err != nil {
 		s.files.close()
@@ -55,6 +58,7 @@ func (s *Shell) finish() {
 	}
 	s.dying = true
 	if n != sigkill {
+		s.signalTrap(n)
 		s.exitTrap()
 	}
 	s.status = 128 + n

@@ -27,6 +27,26 @@ type asker struct {
 	mu      sync.Mutex
 	last    uint64
 	waiting map[uint64]chan ipc.Message
+	kill    func(signal int) // ends the script; nil before it begins
+	ending  int              // the signal by which it ends; 0: none
+}
+
+// begin takes what ends the script by a signal.
+func (a *asker) begin(kill func(signal int)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.kill = kill; a.ending != 0 {
+		kill(a.ending)
+	}
+}
+
+// end ends the script by a signal, now or as soon as it begins.
+func (a *asker) end(signal int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ending = signal; a.kill != nil {
+		a.kill(signal)
+	}
 }
 
 func newAsker(conn *ipc.Conn) (*asker, error) {
@@ -53,6 +73,10 @@ func (a *asker) listen() error {
 			return err
 		}
 		ipc.CloseAll(files)
+		if m.Kind == ipc.End {
+			a.end(m.Number)
+			continue
+		}
 		if m.Kind != ipc.Started && m.Kind != ipc.Ended {
 			return fmt.Errorf("an unexpected message of kind %d", m.Kind)
 		}
@@ -74,7 +98,7 @@ func (a *asker) listen() error {
 // Run implements [interp.Host].
 func (a *asker) Run(c *interp.Command, started func(interp.Process)) interp.Outcome {
 	m := ipc.Message{
-		Kind: ipc.Ask, Words: c.Words, Environment: c.Environment, Directory: c.Directory, Line: c.Line, Column: c.Column, WantNumber: started != nil,
+		Kind: ipc.Ask, Words: c.Words, Environment: c.Environment, Directory: c.Directory, Line: c.Line, Column: c.Column, WantNumber: started != nil, Trap: c.Trap,
 	}
 	fds := []int{int(c.At.Fd())}
 	for _, f := range c.Files {
