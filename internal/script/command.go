@@ -133,7 +133,11 @@ func (r *scriptRun) command(ctx context.Context, m ipc.Message, files []*os.File
 		return
 	}
 	r.note(&tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: res.ExitCode}, &res)
-	r.answer(ipc.Message{ID: m.ID, Code: res.ExitCode, UserNanoseconds: int64(res.Usage.UserCPU), SystemNanoseconds: int64(res.Usage.SystemCPU)})
+	signal := 0
+	if res.Signal != "" {
+		signal = res.ExitCode - 128
+	}
+	r.answer(ipc.Message{ID: m.ID, Code: res.ExitCode, Number: signal, UserNanoseconds: int64(res.Usage.UserCPU), SystemNanoseconds: int64(res.Usage.SystemCPU)})
 }
 
 // request returns a command as it is asked for on the execution path: by the script's caller,

@@ -43,6 +43,8 @@ type Command struct {
 // Outcome is how a command ended.
 type Outcome struct {
 	Code int
+	// Signal has ended it; 0: none.
+	Signal int
 	// Refused: it was not started, because the policy refuses it.
 	Refused bool
 	// Text is for standard error; "".

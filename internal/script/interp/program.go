@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// program has the host run a command.
-func (s *Shell) program(words []string) {
+// program has the host run a command, and returns how it ended.
+func (s *Shell) program(words []string) Outcome {
 	c := &Command{
 		Words: words, Environment: s.changes(), Directory: s.dir.path, At: s.dir.file.File, Files: s.files.passed(),
 		Line: s.line, Column: s.column, Trap: s.dying,
@@ -34,6 +34,7 @@ func (s *Shell) program(words []string) {
 		s.ended.Store(true)
 		s.jump = toExit
 	}
+	return o
 }
 
 // changes are the exported variables that differ from what the host knows.

@@ -23,8 +23,8 @@ const (
 	// Started, from the server: the command that was asked for under ID runs, as
 	// process Number. It is sent where Ask had WantNumber.
 	Started
-	// Ended, from the server: the command under ID has ended with Code, or did
-	// not start: then Text says why, and Refused whether it was refused.
+	// Ended, from the server: the command under ID has ended with Code, by signal
+	// Number if that is not 0, or did not start: then Text says why, and Refused whether it was refused.
 	Ended
 	// Signal, from the script process: send signal Number to the command under ID.
 	Signal
