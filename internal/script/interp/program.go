@@ -8,6 +8,12 @@ import (
 
 // program has the host run a command, and returns how it ended.
 func (s *Shell) program(words []string) Outcome {
+	if s.dir.gone {
+		o := Outcome{Code: 126, Text: words[0] + ": not run, because the directory " + s.dir.path + " is gone: cd to another one first"}
+		s.errorf("%s", o.Text)
+		s.status = o.Code
+		return o
+	}
 	c := &Command{
 		Words: words, Environment: s.changes(), Directory: s.dir.path, At: s.dir.file.File, Files: s.files.passed(),
 		Line: s.line, Column: s.column, Trap: s.dying,
