@@ -49,8 +49,8 @@ func TestTheServersDirectoryIsRemovedAndMadeAgain(t *testing.T) {
 	}
 }
 
-// TestTheDirectoryOfASessionIsRemoved: the session says so, goes on where it began, and
-// keeps what its scripts have set.
+// TestTheDirectoryOfASessionIsRemoved: a script can leave it, runs no command before that,
+// and has what the scripts before have set.
 func TestTheDirectoryOfASessionIsRemoved(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{env: []string{"TIPSTAFF_SHELL=write", "ALLOWED_COMMANDS=ls,rm,echo"}, files: map[string]string{"sub/a": "x", "b": "x"}})
@@ -64,10 +64,13 @@ func TestTheDirectoryOfASessionIsRemoved(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(s.Workspace, "sub")); err != nil {
 		t.Fatal(err)
 	}
-	if r := run("echo has run"); strings.Contains(r.Text, "has run\n") || !strings.Contains(r.Text, "cannot enter the directory of the session") || !strings.Contains(r.Text, "The next one begins") {
+	if r := run("ls; echo went on >made; pwd"); !strings.Contains(r.Text, "cannot enter the directory of the session") || !strings.Contains(r.Text, "cd to another one first") || !strings.Contains(r.Text, "made: Not a directory") {
 		t.Errorf("it is removed:\n%s", r.Text)
 	}
-	if r := run(`ls; echo "$kept"`); r.IsError || !strings.Contains(r.Text, "b\n") || !strings.Contains(r.Text, "before") {
+	if r := run("cd / && pwd"); r.IsError || !strings.Contains(r.Text, "stdout: |\n  /\n") {
+		t.Errorf("it is left:\n%s", r.Text)
+	}
+	if r := run("cd " + s.Workspace + ` && ls; echo "$kept"`); r.IsError || !strings.Contains(r.Text, "b\n") || !strings.Contains(r.Text, "before") {
 		t.Errorf("the next script:\n%s", r.Text)
 	}
 }

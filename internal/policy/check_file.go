@@ -81,7 +81,7 @@ func judgeScript(file *language.Policy, text string, who language.Who, facts lan
 	case err != nil:
 		d.Findings = []Finding{unreadable(err)}
 	default:
-		known := parsed.Analyze(scan.ShellState{})
+		known := parsed.AnalyzeOwn(scan.ShellState{})
 		d.Findings = writesAhead(sh, &known)
 		eachAhead(&known, "", coversNothing, func(c *scan.Command, words, writes []string) (again, more bool) {
 			one := judgeFile(file, words, writes, who, facts)

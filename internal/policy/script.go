@@ -170,7 +170,7 @@ const maxAhead = 1000
 
 // judgeAhead judges what is certain of a script, and adds what refuses it.
 func (p *Policy) judgeAhead(req *tipstaff.Request, w World, parsed *scan.Script, d *Draft, to *Decision) {
-	known := parsed.Analyze(before(req, w))
+	known := parsed.AnalyzeOwn(before(req, w))
 	to.Findings = append(to.Findings, writesAhead(p.Shell(), &known)...)
 	position := positions{script: parsed, sum: sums([]byte(req.Script)), input: ScriptInput(req), world: w, dir: d.Dir}
 	eachAhead(&known, d.Dir.Path(), coveredBy(w), func(c *scan.Command, words, writes []string) (again, more bool) {

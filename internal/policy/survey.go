@@ -38,7 +38,7 @@ func (p *Policy) Survey(req tipstaff.Request, w World) Survey {
 	if err != nil {
 		return s
 	}
-	known := parsed.Analyze(before(&req, w))
+	known := parsed.AnalyzeOwn(before(&req, w))
 	s.Writes = known.Writes
 	for i := range known.Commands {
 		s.Commands = append(s.Commands, p.surveyCommand(&known.Commands[i], &req, w, s.Script.established.dir))

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -62,6 +64,29 @@ func (p *Process) SignalAll(s syscall.Signal) error {
 		failed = fmt.Errorf("cannot send a signal: %w", unix.ESRCH)
 	}
 	return failed
+}
+
+// Outlived reports whether processes of the command still run although its program has
+// ended. It may be called beside all other methods.
+func (p *Process) Outlived() bool {
+	p.holding.RLock()
+	defer p.holding.RUnlock()
+	return p.ended.Load() && !p.released.Load() && p.leftovers()
+}
+
+// Names returns the names of the processes of the command, as the kernel has them: at
+// most 15 bytes each, which the programs may have chosen. It may be called beside all
+// other methods.
+func (p *Process) Names() (names []string) {
+	pids, done := p.reached()
+	defer done()
+	for _, pid := range pids {
+		name, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+		if err == nil && running(pid) {
+			names = append(names, strings.TrimSuffix(string(name), "\n"))
+		}
+	}
+	return names
 }
 
 // InputOf identifies a file that is the standard input of a program, for

@@ -27,3 +27,9 @@ var errNoLoad = errors.New("this system does not tell what the processes of a co
 
 // Load fails: this system does not tell.
 func (*Process) Load() (Load, error) { return Load{}, errNoLoad }
+
+// Outlived returns false: this system does not tell.
+func (*Process) Outlived() bool { return false }
+
+// Names returns none: this system does not tell.
+func (*Process) Names() []string { return nil }

@@ -68,6 +68,10 @@ type InScript struct {
 	SandboxOf string
 	// Process is called before Started with the process.
 	Process func(Signaller)
+	// Leave is given the processes that the command has left running when it ended by
+	// itself, and reports whether they are its own from then on; nil, or false: they
+	// are ended with the command.
+	Leave func(*Leftover) bool
 	// Statement gives the command's position in the script, and what its input is. It
 	// is called once, when a person has to be asked, and may replace Streams.In by what
 	// the person is shown.

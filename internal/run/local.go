@@ -25,11 +25,11 @@ type Runner interface {
 // Together these stay below the second by which an answer may be late (contract
 // T3).
 const (
-	// stopGrace is how long a program has to end after a timeout or a
+	// StopGrace is how long a program has to end after a timeout or a
 	// cancellation.
-	stopGrace = 500 * time.Millisecond
-	// leftoverGrace is the same for processes that a program has left running.
-	leftoverGrace = 200 * time.Millisecond
+	StopGrace = 500 * time.Millisecond
+	// LeftoverGrace is the same for processes that a program has left running.
+	LeftoverGrace = 200 * time.Millisecond
 	// drainGrace is how long output that is still in the pipes is read after
 	// the program's end. Only a descendant out of reach can use all of it.
 	drainGrace = 200 * time.Millisecond
@@ -169,11 +169,15 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	waits := cause == tipstaff.TimedOut && c.WaitsForInput()
 	c.end(errOver)
 	ended := time.Now()
-	left := p.End(grace)
+	left := 0
+	st, outlived := leave(live, cause, p, confined, g.Timeout()-ended.Sub(started))
+	if !outlived {
+		left = p.End(grace)
+		st = p.Status()
+	}
 	s.finish(drainGrace)
 	kept.End()
 
-	st := p.Status()
 	r := resultOf(cause, st)
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
 	r.WaitedForInput = waits
@@ -264,15 +268,15 @@ func (l Local) keep(tape *recording.Recording, r *tipstaff.Result) {
 func await(ctx context.Context, p Started, limit time.Duration) (cause tipstaff.Cause, grace time.Duration) {
 	switch {
 	case p.Await(ctx, limit):
-		return tipstaff.Exited, leftoverGrace
+		return tipstaff.Exited, LeftoverGrace
 	case ctx.Err() == nil:
-		return tipstaff.TimedOut, stopGrace
+		return tipstaff.TimedOut, StopGrace
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errTerminate):
-		return tipstaff.Stopped, stopGrace
-	case errors.Is(cause, errKill):
+		return tipstaff.Stopped, StopGrace
+	case errors.Is(cause, ErrKill):
 		return tipstaff.Stopped, 0
 	}
-	return tipstaff.Cancelled, stopGrace
+	return tipstaff.Cancelled, StopGrace
 }

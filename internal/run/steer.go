@@ -36,7 +36,7 @@ type steering struct {
 // Why the end of a command begins.
 var (
 	errTerminate = errors.New("the end of the command was asked for")
-	errKill      = errors.New("the end of the command without delay was asked for")
+	ErrKill      = errors.New("the end of the command without delay was asked for")
 	errOver      = errors.New("the command has ended")
 )
 
@@ -103,7 +103,7 @@ func (c *steering) Signal(s syscall.Signal) error {
 	case syscall.SIGTERM:
 		c.end(errTerminate)
 	case syscall.SIGKILL:
-		c.end(errKill)
+		c.end(ErrKill)
 	default:
 		err := c.command.SignalAll(s)
 		if errors.Is(err, syscall.ESRCH) {

@@ -214,9 +214,9 @@ func TestT6AStoppedCommandIsEndedWhole(t *testing.T) {
 		ends     string
 		from, to time.Duration
 	}{
-		{syscall.SIGTERM, []string{"testcmd", "term-print"}, "", 0, stopGrace},
-		{syscall.SIGTERM, []string{"testcmd", "ignore"}, "SIGKILL", stopGrace, 3 * time.Second},
-		{syscall.SIGKILL, []string{"testcmd", "ignore"}, "SIGKILL", 0, stopGrace},
+		{syscall.SIGTERM, []string{"testcmd", "term-print"}, "", 0, StopGrace},
+		{syscall.SIGTERM, []string{"testcmd", "ignore"}, "SIGKILL", StopGrace, 3 * time.Second},
+		{syscall.SIGKILL, []string{"testcmd", "ignore"}, "SIGKILL", 0, StopGrace},
 	} {
 		var took time.Duration
 		for tries := 0; tries == 0 || took > c.to && tries < 3; tries++ { // a busy machine takes longer

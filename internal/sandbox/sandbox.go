@@ -351,6 +351,26 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	return confined, nil
 }
 
+// Rest returns what confines processes that the command has left running when it ended:
+// the same layers, watched by the guard, without doors. What the guard puts back because
+// of them is reported with a later command. It calls stop if they must end, and stop must
+// not block. The caller releases both.
+func (c *Confined) Rest(stop func()) *Confined {
+	if c.session == nil {
+		return &Confined{}
+	}
+	c.session.mu.Lock()
+	c.session.users++
+	c.layers.users++
+	c.session.mu.Unlock()
+	rest := &Confined{
+		Confinement: c.Confinement, sandbox: c.sandbox, endCall: c.sandbox.beginCall(), dir: c.dir, session: c.session, layers: c.layers, stop: stop,
+		guarded: c.sandbox.guard.Begin(c.layers.paths.Writable(), c.layers.pins, stop),
+	}
+	c.sandbox.bound(rest)
+	return rest
+}
+
 // DoorPath returns the path of the socket that the command connects to for one of
 // its doors, or "" if it has no door of that name.
 func (c *Confined) DoorPath(name string) string { return c.paths[name] }
@@ -369,7 +389,9 @@ func (c *Confined) Release() {
 	if c.session != nil {
 		c.sandbox.unbound(c)
 		c.session.ends(c)
-		c.violations()
+		if put := c.violations(); len(put) > 0 { // nobody has asked for them
+			c.sandbox.foundLate(put)
+		}
 		c.sandbox.restoreModes()
 		c.session.leave(c.layers)
 	}

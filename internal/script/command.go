@@ -1,6 +1,7 @@
 package script
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -59,12 +60,18 @@ func (r *scriptRun) ask(m ipc.Message, files []*os.File) error {
 	if r.serving >= mostAtOnce+mostUnread {
 		return fmt.Errorf("%w: it does not read the answers", errBroke)
 	}
+	if r.ending && !m.Trap { // it was on its way when the script's end began
+		ipc.CloseAll(files)
+		r.serving++
+		r.commands.Go(func() { r.answer(ipc.Message{ID: m.ID, Code: notRun}) })
+		return nil
+	}
 	weight, why := m.Weight(), ""
 	switch r.asked++; {
 	case r.asked > mostCommands:
 		why = fmt.Sprintf("a script may start %d commands and no more", mostCommands)
-	case len(r.running) >= mostAtOnce:
-		why = fmt.Sprintf("%d commands of the script run already, and no more may run at once", mostAtOnce)
+	case len(r.running)+len(r.left) >= mostAtOnce && len(r.running)+r.stillLeft() >= mostAtOnce:
+		why = fmt.Sprintf("%d commands of the script run already, with those that have left processes running, and no more may run at once", mostAtOnce)
 	case !r.scripts.carry(weight):
 		why = fmt.Sprintf("the arguments and variables of commands in scripts take more than %d MiB at once; give long lists by a file or by standard input", mostHeavy>>20)
 	}
@@ -77,9 +84,10 @@ func (r *scriptRun) ask(m ipc.Message, files []*os.File) error {
 		return nil
 	}
 	r.numbers[m.ID], r.running[m.ID] = true, nil
+	ctx := r.ctx
 	r.commands.Go(func() {
 		defer r.scripts.carry(-weight)
-		r.command(m, files)
+		r.command(ctx, m, files)
 	})
 	return nil
 }
@@ -98,7 +106,7 @@ func (s *Scripts) carry(weight int) bool {
 }
 
 // command puts a command on the execution path, and tells the script process how it ended.
-func (r *scriptRun) command(m ipc.Message, files []*os.File) {
+func (r *scriptRun) command(ctx context.Context, m ipc.Message, files []*os.File) {
 	// Our copies are closed before the end of anything is waited for: a pipe whose
 	// write end we hold never ends, and one whose read end we hold never breaks.
 	release := sync.OnceFunc(func() { ipc.CloseAll(files) })
@@ -112,7 +120,8 @@ func (r *scriptRun) command(m ipc.Message, files []*os.File) {
 			r.send(ipc.Message{Kind: ipc.Started, ID: m.ID, Number: number(m.ID)})
 		}
 	}
-	res, err := r.scripts.Monitor.Execute(r.ctx, req, live)
+	live.Leave = func(l *run.Leftover) bool { return r.leave(leftover{l, req}) }
+	res, err := r.scripts.Monitor.Execute(ctx, req, live)
 	if own := live.Streams.In; own != files[fromIn] {
 		_ = own.Close() // the input that a person was shown
 	}
@@ -128,7 +137,11 @@ func (r *scriptRun) command(m ipc.Message, files []*os.File) {
 		return
 	}
 	r.note(m.ID, &tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: res.ExitCode}, &res, seen)
-	r.answer(ipc.Message{ID: m.ID, Code: res.ExitCode, UserNanoseconds: int64(res.Usage.UserCPU), SystemNanoseconds: int64(res.Usage.SystemCPU)})
+	signal := 0
+	if res.Signal != "" {
+		signal = res.ExitCode - 128
+	}
+	r.answer(ipc.Message{ID: m.ID, Code: res.ExitCode, Number: signal, UserNanoseconds: int64(res.Usage.UserCPU), SystemNanoseconds: int64(res.Usage.SystemCPU)})
 }
 
 // request returns a command as it is asked for on the execution path: by the script's caller,
@@ -249,6 +262,9 @@ func (r *scriptRun) reached() []run.Reached {
 		if p != nil {
 			list = append(list, p)
 		}
+	}
+	for _, l := range r.left {
+		list = append(list, l)
 	}
 	return list
 }

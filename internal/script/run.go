@@ -34,24 +34,30 @@ type scriptRun struct {
 	stdin    fs.FileInfo // of the script
 	stderr   fs.FileInfo
 
+	// ctx is that of commands that begin. While the script is being ended, these are the
+	// commands of its traps.
 	ctx    context.Context //nolint:containedctx // it is that of the script's commands, and ends with the script
 	cancel context.CancelCauseFunc
 
 	over      chan struct{} // closed when the script process has nothing more to say
+	said      bool          // Await has seen that
 	receiving sync.WaitGroup
 	commands  sync.WaitGroup
 
-	mu      sync.Mutex
-	ended   bool // nothing starts any more
-	asked   int
-	serving int             // of these, not answered yet
-	numbers map[uint64]bool // of the commands that were asked for
-	running map[uint64]run.Signaller
-	signals map[uint64]bool // commands that the script has sent a signal
-	done    *ipc.Message    // nil: it did not end in the regular way
-	fault   error           // why not
-	usage   tipstaff.Usage
-	report  report
+	mu       sync.Mutex
+	ended    bool // nothing starts any more
+	ending   bool // nothing starts any more but what traps of the script run
+	asked    int
+	serving  int             // of these, not answered yet
+	numbers  map[uint64]bool // of the commands that were asked for
+	running  map[uint64]run.Signaller
+	signals  map[uint64]bool // commands that the script has sent a signal
+	left     []leftover      // what commands of the script have left running
+	outlived outlived
+	done     *ipc.Message // nil: it did not end in the regular way
+	fault    error        // why not
+	usage    tipstaff.Usage
+	report   report
 }
 
 var (
@@ -210,8 +216,9 @@ func (r *scriptRun) serve() error {
 func (r *scriptRun) stop(why error) {
 	r.mu.Lock()
 	r.ended = true
+	cancel := r.cancel
 	r.mu.Unlock()
-	r.cancel(why)
+	cancel(why)
 }
 
 // Await waits until the script process has nothing more to say, limit is over, or ctx
@@ -221,6 +228,7 @@ func (r *scriptRun) Await(ctx context.Context, limit time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-r.over:
+		r.said = true
 		return true
 	case <-timer.C:
 		return false
@@ -229,11 +237,20 @@ func (r *scriptRun) Await(ctx context.Context, limit time.Duration) bool {
 	}
 }
 
-// End ends the script process and every command of the script, and returns when they
-// have ended. A script process whose script has ended gets a grace period to end
-// itself: it does that faster than it can be killed.
+// End ends the script process, every command of the script and what these have left
+// running, and returns when they have ended. A script that has not ended by itself is
+// told so first, and its traps run within the grace period. A script process whose script
+// has ended gets that period to end itself: it does that faster than it can be killed.
 func (r *scriptRun) End(grace time.Duration) (left int) {
-	r.stop(errEnded)
+	why := errEnded
+	itself := r.said && r.isDone()
+	if !r.said && grace > 0 {
+		limit := time.Now().Add(grace)
+		r.terminate(grace)
+		grace, why = max(0, time.Until(limit)), run.ErrKill
+	}
+	r.stop(why)
+	r.endLeft(itself)
 	_ = r.process.conn.Close()
 	r.receiving.Wait()
 	if r.done == nil || !r.process.Await(context.Background(), grace) {
@@ -242,7 +259,7 @@ func (r *scriptRun) End(grace time.Duration) (left int) {
 	r.process.Process.End(grace)
 	r.commands.Wait()
 	r.again()
-	return 0 // what runs in the background is the script's
+	return 0 // tell says what else was ended
 }
 
 // again prepares for the next script of the session sandbox. To do so while this one runs
@@ -285,6 +302,9 @@ func (r *scriptRun) Report(res *tipstaff.Result) {
 func (r *scriptRun) tell(res *tipstaff.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if res.Cause == tipstaff.Exited {
+		res.Notes = append(res.Notes, r.outlived.notes()...)
+	}
 	if d := r.done; d != nil {
 		if d.Text != "" {
 			res.Refusals = append(res.Refusals, bounded(d.Text))

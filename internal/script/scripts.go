@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"tipstaff"
 	"tipstaff/internal/policy"
@@ -34,9 +35,15 @@ type Scripts struct {
 	// Modes says what a script may do: open files for writing by redirections, and go
 	// on after a command of it was refused.
 	Modes func(g *policy.Grant) (write, goOn bool)
-	Log   *slog.Logger
+	// MayStay reports whether a command could run in the background, and for how long:
+	// then what it leaves running may go on in the session of its script, MostLeft of
+	// these in each session.
+	MayStay  func(req tipstaff.Request) (life time.Duration, may bool)
+	MostLeft int
+	Log      *slog.Logger
 
 	states states
+	kept   leftovers
 	heavy  atomic.Int64 // see carry
 	failed sync.Once    // to start a process that waits
 	mu     sync.Mutex
@@ -67,12 +74,17 @@ func (s *Scripts) Run(ctx context.Context, g *policy.Grant, live run.Live) (tips
 // HasState reports whether a script has left a session something.
 func (s *Scripts) HasState(id tipstaff.SessionID) bool { return s.states.of(id) != state{} }
 
-// EndSession forgets what a session has kept of its scripts.
-func (s *Scripts) EndSession(id tipstaff.SessionID) { s.states.forget(id) }
+// EndSession ends what scripts have left running in a session, and forgets what it has
+// kept of them.
+func (s *Scripts) EndSession(id tipstaff.SessionID) {
+	s.kept.end(func(_ tipstaff.Origin, of tipstaff.SessionID) bool { return of == id })
+	s.states.forget(id)
+}
 
-// Close waits for what goes on behind the calls. No script may run, or be run
-// afterwards.
+// Close ends what scripts have left running, and waits for what goes on behind the calls.
+// No script may run, or be run afterwards.
 func (s *Scripts) Close() {
+	s.kept.end(func(tipstaff.Origin, tipstaff.SessionID) bool { return true })
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()

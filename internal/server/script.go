@@ -2,6 +2,7 @@ package server
 
 import (
 	"os"
+	"time"
 
 	"tipstaff"
 	"tipstaff/internal/command/scan"
@@ -22,7 +23,19 @@ func (st *Stack) newScripts(program *os.File) *script.Scripts {
 			s, _ := g.Script()
 			return s.Shell.Mode == language.ShellWrite, s.Shell.Continue
 		},
+		MayStay: st.mayStay, MostLeft: min(sessionJobs, st.settings.MaxJobs),
 	}
+}
+
+// mayStay reports whether a command may run in the background, and for how long.
+func (st *Stack) mayStay(req tipstaff.Request) (time.Duration, bool) {
+	d := st.Monitor.Explain(req)
+	defer d.Close()
+	g, may := d.Grant()
+	if !may {
+		return 0, false
+	}
+	return g.Timeout(), true
 }
 
 // shellOn reports whether scripts run under the policy that is in force.

@@ -191,9 +191,10 @@ func (h *adminService) Stop(who tipstaff.Person, id string, kill bool) (api.Stop
 	return out, known
 }
 
-// end ends the commands of a target.
+// end ends the commands of a target, and what its scripts have left running.
 func (h *adminService) end(who tipstaff.Person, t freeze.Target, kill bool, did string) []api.Command {
 	ended := []api.Command{}
+	go h.scripts.EndLeft(t.Holds)
 	for _, j := range h.jobs.Running() {
 		if t.Holds(j.Origin(), j.Session()) && j.StopBy(who, kill, did) {
 			ended = append(ended, h.command(j, true))

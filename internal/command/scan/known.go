@@ -103,6 +103,18 @@ type Analysis struct {
 	Writes []Write
 }
 
+// AnalyzeOwn is [Script.Analyze] for a script that internal/script interprets. There
+// xargs is a builtin: the commands that it runs are decided when their words are known.
+func (s *Script) AnalyzeOwn(b ShellState) Analysis {
+	a := s.Analyze(b)
+	for i := range a.Commands {
+		if c := &a.Commands[i]; c.Kind == Program && c.Words[0].Known && c.Words[0].Text == "xargs" {
+			c.Kind, c.Certain, c.Why = Builtin, false, "xargs is the script's own, and each command that it runs is decided by itself"
+		}
+	}
+	return a
+}
+
 // Analyze returns what is known of a script before it runs. What it calls certain
 // is so in Bash, whatever the programs of the script do, unless they or others
 // end the shell from outside.

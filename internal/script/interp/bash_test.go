@@ -65,7 +65,11 @@ func (p *programs) Run(c *interp.Command, started func(interp.Process)) interp.O
 	p.mu.Lock()
 	delete(p.running, cmd)
 	p.mu.Unlock()
-	return interp.Outcome{Code: bashtest.Code(cmd.ProcessState)}
+	out := interp.Outcome{Code: bashtest.Code(cmd.ProcessState)}
+	if st, is := cmd.ProcessState.Sys().(syscall.WaitStatus); is && st.Signaled() {
+		out.Signal = int(st.Signal())
+	}
+	return out
 }
 
 // start starts a program; the text says why it did not.

@@ -182,5 +182,10 @@ func (s *Shell) unfunctioned(words []string) {
 		s.status = run(s, words)
 		return
 	}
+	if words[0] == "xargs" {
+		s.job.begins()
+		s.status = callXargs(s, words)
+		return
+	}
 	s.program(words)
 }

@@ -82,6 +82,7 @@ func (t *files) passed() (list []*os.File) {
 type directory struct {
 	path string
 	file *file
+	gone bool // file is no directory, and nothing is found from it
 }
 
 func (d *directory) hold() *directory {

@@ -41,11 +41,15 @@ type Command struct {
 	Ignored          uint64
 	// Line and Column are where it stands in the script; Column 0: not known.
 	Line, Column int
+	// Trap: it runs while the script ends by a signal, as part of a trap.
+	Trap bool
 }
 
 // Outcome is how a command ended.
 type Outcome struct {
 	Code int
+	// Signal has ended it; 0: none.
+	Signal int
 	// Refused: it was not started, because the policy refuses it.
 	Refused bool
 	// Text is for standard error; "".
@@ -69,6 +73,9 @@ type Settings struct {
 	// Umask is the mask of modes with which the script begins. That of this process
 	// is 0, so that each subshell can have its own.
 	Umask int
+	// Began is called before anything runs, with what ends the script by a signal as if
+	// it had sent that to itself; nil: it is not. kill may be called at any time.
+	Began func(kill func(signal int))
 }
 
 // Result is how a script ended.

@@ -78,6 +78,17 @@ func (s *Shell) background(st *syntax.Stmt) {
 	s.byNumber.Store(j, j)
 }
 
+// Unfinished returns the statements of jobs that still run, at most so many.
+func (s *Shell) Unfinished(most int) (list []string) {
+	s.byNumber.Range(func(_, v any) bool {
+		if j, is := v.(*job); is && !j.ended() {
+			list = append(list, j.text)
+		}
+		return len(list) < most
+	})
+	return list
+}
+
 func (s *Shell) nextJob() int {
 	id := 1
 	for _, j := range s.jobs {

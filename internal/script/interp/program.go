@@ -6,11 +6,17 @@ import (
 	"slices"
 )
 
-// program has the host run a command.
-func (s *Shell) program(words []string) {
+// program has the host run a command, and returns how it ended.
+func (s *Shell) program(words []string) Outcome {
+	if s.dir.gone {
+		o := Outcome{Code: 126, Text: words[0] + ": not run, because the directory " + s.dir.path + " is gone: cd to another one first"}
+		s.errorf("%s", o.Text)
+		s.status = o.Code
+		return o
+	}
 	c := &Command{
 		Words: words, Environment: s.changes(), Directory: s.dir.path, At: s.dir.file.File, Files: s.files.passed(),
-		Line: s.line, Column: s.column, MostFiles: s.mostFiles, Ignored: s.ignoredSignals(),
+		Line: s.line, Column: s.column, MostFiles: s.mostFiles, Ignored: s.ignoredSignals(), Trap: s.dying,
 	}
 	if s.umask != s.settings.Umask {
 		c.Umask = s.umask + 1
@@ -37,6 +43,7 @@ func (s *Shell) program(words []string) {
 		s.ended.Store(true)
 		s.jump = toExit
 	}
+	return o
 }
 
 // changes are the exported variables that differ from what the host knows.

@@ -3,8 +3,6 @@
 package interp
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -16,11 +14,11 @@ import (
 // has started may still run: [Shell.Wait].
 func Run(settings Settings, text string) (*Shell, Result) {
 	s, err := newShell(settings)
-	if errors.Is(err, errNoDirectory) {
-		return nil, Result{Code: 1, Fault: err, State: settings.State}
-	}
 	if err != nil {
 		return nil, Result{Code: 1, Fault: err}
+	}
+	if settings.Began != nil {
+		settings.Began(func(signal int) { s.killed.CompareAndSwap(0, int64(signal)) })
 	}
 	script, err := s.parse(text)
 	if err != nil {
@@ -53,15 +51,13 @@ func (s *Shell) finish() {
 	}
 	s.dying = true
 	if n != sigkill {
+		s.signalTrap(n)
 		s.exitTrap()
 	}
 	s.status = 128 + n
 }
 
 const sigkill = 9
-
-// errNoDirectory: where the last script of the session ended, nothing can begin.
-var errNoDirectory = errors.New("cannot enter the directory of the session")
 
 // Wait waits for the script's jobs.
 func (s *Shell) Wait() { s.running.Wait() }
@@ -80,12 +76,17 @@ func newShell(settings Settings) (*Shell, error) {
 	if settings.Null != nil {
 		s.null = newFile(settings.Null)
 	}
-	at, err := openDirectory(nil, settings.Directory)
-	if err != nil {
-		return nil, fmt.Errorf("%w, %s: %w. Nothing of the script has run. The next one begins in the directory in which the session began, with the session's variables and functions", errNoDirectory, settings.Directory, errors.Unwrap(err))
+	if at, err := openDirectory(nil, settings.Directory); err == nil {
+		s.dir = &directory{path: settings.Directory, file: newFile(at)}
+	} else if s.null == nil {
+		return nil, err
+	} else {
+		// As in Bash, a script can leave a directory that is gone. Until it does, no name
+		// leads to anything from there, and no command runs.
+		s.dir = &directory{path: settings.Directory, file: s.null.hold(), gone: true}
+		s.errorf("cannot enter the directory of the session, %s: %s. No command runs until the script changes to another one: cd", settings.Directory, reason(err))
 	}
 	s.script = s.signals
-	s.dir = &directory{path: settings.Directory, file: newFile(at)}
 	for _, kv := range settings.Environment {
 		name, v, _ := strings.Cut(kv, "=")
 		s.base[name] = v

@@ -123,7 +123,7 @@ func (s *Shell) subshell() *Shell {
 		options: s.options, dir: s.dir.hold(), umask: s.umask, mostFiles: s.mostFiles, stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
 		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, ignores: s.ignores,
 		depth: s.depth, expressions: s.expressions, inSubshell: true, nested: s.nested + 1, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, lineno: s.lineno, moved: s.moved, started: s.started, offset: s.offset,
-		substatus: -1, traps: map[string]string{}, lastWord: s.lastWord, optionAt: s.optionAt, job: s.job,
+		substatus: -1, traps: map[string]string{}, lastWord: s.lastWord, optionAt: s.optionAt, job: s.job, dying: s.dying,
 	}
 	if n.inherited = s.inherited; n.inherited == nil && len(s.traps) > 0 {
 		n.inherited = maps.Clone(s.traps)
@@ -153,6 +153,7 @@ func (s *Shell) crowded() bool {
 
 // end is the end of a subshell: its EXIT trap runs and its files are closed.
 func (s *Shell) end() {
+	s.dying = s.dying || s.killed.Load() != 0
 	if !s.quiet {
 		s.exitTrap()
 	}

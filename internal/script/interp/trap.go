@@ -27,6 +27,18 @@ func (s *Shell) exitTrap() {
 	}
 }
 
+// signalTrap runs the action of the trap of a signal that ends the script.
+func (s *Shell) signalTrap(n int) {
+	if n >= len(signals) {
+		return
+	}
+	if action := s.traps[signals[n]]; action != "" {
+		s.jump, s.inTrap = noJump, true
+		s.evaluateText(strings.ToLower(signals[n])+" trap", action)
+		s.inTrap = false
+	}
+}
+
 // errTrap runs the action of trap … ERR after a failed command.
 func (s *Shell) errTrap() {
 	action := s.traps["ERR"]

@@ -23,15 +23,18 @@ const (
 	// Started, from the server: the command that was asked for under ID runs, as
 	// process Number. It is sent where Ask had WantNumber.
 	Started
-	// Ended, from the server: the command under ID has ended with Code, or did
-	// not start: then Text says why, and Refused whether it was refused.
+	// Ended, from the server: the command under ID has ended with Code, by signal
+	// Number if that is not 0, or did not start: then Text says why, and Refused whether it was refused.
 	Ended
 	// Signal, from the script process: send signal Number to the command under ID.
 	Signal
 	// Done, from the script process: the script has ended with Code. Directory
-	// and State are what a session keeps. Text is a fault of the script that
+	// and State are what a session keeps. Words are jobs that still run. Text is a fault of the script that
 	// stands nowhere else: "line:column: …".
 	Done
+	// End, from the server: the script is to end as by signal Number. Its traps run, and
+	// the commands that they ask for have Trap.
+	End
 )
 
 // Message is one message. Fields that its kind does not name are empty.
@@ -68,6 +71,8 @@ type Message struct {
 	Ignored      uint64
 	// WantNumber, with Ask: Started is wanted.
 	WantNumber bool
+	// Trap, with Ask: a trap runs the command at the end of the script.
+	Trap bool
 	// Refused, with Ended: the policy refused the command.
 	Refused bool
 	// UserNanoseconds and SystemNanoseconds are the processor time of an ended command.
@@ -83,6 +88,7 @@ const (
 	flagContinue
 	flagWantNumber
 	flagRefused
+	flagTrap
 )
 
 func (m *Message) flags() (f byte) {
@@ -95,6 +101,7 @@ func (m *Message) flags() (f byte) {
 	set(m.Continue, flagContinue)
 	set(m.WantNumber, flagWantNumber)
 	set(m.Refused, flagRefused)
+	set(m.Trap, flagTrap)
 	return f
 }
 
@@ -148,6 +155,7 @@ func decode(b []byte, most int) (m Message, err error) {
 	m.Kind = Kind(b[0])
 	f := b[1]
 	m.Write, m.Continue, m.WantNumber, m.Refused = f&flagWrite != 0, f&flagContinue != 0, f&flagWantNumber != 0, f&flagRefused != 0
+	m.Trap = f&flagTrap != 0
 	r := reader{left: b[2:], texts: most / perText}
 	m.ID = r.unsigned()
 	for _, n := range []*int{&m.Line, &m.Column, &m.Code, &m.Number, &m.Umask, &m.Files} {
@@ -157,7 +165,7 @@ func decode(b []byte, most int) (m Message, err error) {
 	m.UserNanoseconds, m.SystemNanoseconds = r.signed(), r.signed()
 	m.Text, m.Directory, m.State = r.text(), r.text(), r.text()
 	m.Words, m.Environment = r.list(), r.list()
-	if r.bad || len(r.left) > 0 || m.Kind < Ready || m.Kind > Done || m.Weight() > most {
+	if r.bad || len(r.left) > 0 || m.Kind < Ready || m.Kind > End || m.Weight() > most {
 		return Message{}, fmt.Errorf("%w: kind %d, %d bytes", errMalformed, b[0], len(b))
 	}
 	return m, nil

@@ -27,6 +27,26 @@ type asker struct {
 	mu      sync.Mutex
 	last    uint64
 	waiting map[uint64]chan ipc.Message
+	kill    func(signal int) // ends the script; nil before it begins
+	ending  int              // the signal by which it ends; 0: none
+}
+
+// begin takes what ends the script by a signal.
+func (a *asker) begin(kill func(signal int)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.kill = kill; a.ending != 0 {
+		kill(a.ending)
+	}
+}
+
+// end ends the script by a signal, now or as soon as it begins.
+func (a *asker) end(signal int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ending = signal; a.kill != nil {
+		a.kill(signal)
+	}
 }
 
 func newAsker(conn *ipc.Conn) (*asker, error) {
@@ -53,6 +73,10 @@ func (a *asker) listen() error {
 			return err
 		}
 		ipc.CloseAll(files)
+		if m.Kind == ipc.End {
+			a.end(m.Number)
+			continue
+		}
 		if m.Kind != ipc.Started && m.Kind != ipc.Ended {
 			return fmt.Errorf("an unexpected message of kind %d", m.Kind)
 		}
@@ -75,7 +99,7 @@ func (a *asker) listen() error {
 func (a *asker) Run(c *interp.Command, started func(interp.Process)) interp.Outcome {
 	m := ipc.Message{
 		Kind: ipc.Ask, Words: c.Words, Environment: c.Environment, Directory: c.Directory, Line: c.Line, Column: c.Column, WantNumber: started != nil,
-		Umask: c.Umask, Files: c.MostFiles, Ignored: c.Ignored,
+		Umask: c.Umask, Files: c.MostFiles, Ignored: c.Ignored, Trap: c.Trap,
 	}
 	fds := []int{int(c.At.Fd())}
 	for _, f := range c.Files {
@@ -107,7 +131,7 @@ func (a *asker) Run(c *interp.Command, started func(interp.Process)) interp.Outc
 			continue
 		}
 		return interp.Outcome{
-			Code: answer.Code & 0xff, Refused: answer.Refused, Text: answer.Text,
+			Code: answer.Code & 0xff, Signal: answer.Number, Refused: answer.Refused, Text: answer.Text,
 			User: time.Duration(answer.UserNanoseconds), System: time.Duration(answer.SystemNanoseconds),
 		}
 	}

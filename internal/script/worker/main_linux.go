@@ -82,7 +82,7 @@ func (a *asker) live(m ipc.Message, files []*os.File) error {
 			return err
 		}
 	}
-	settings := interp.Settings{Host: a, Null: a.null, Environment: m.Environment, Directory: m.Directory, State: m.State, Continue: m.Continue, Umask: unix.Umask(0)}
+	settings := interp.Settings{Host: a, Null: a.null, Environment: m.Environment, Directory: m.Directory, State: m.State, Continue: m.Continue, Umask: unix.Umask(0), Began: a.begin}
 	for i, f := range files {
 		own, err := blocking(f)
 		if err != nil {
@@ -105,6 +105,9 @@ func (a *asker) live(m ipc.Message, files []*os.File) error {
 // mostState is more than the server keeps of a script, and less than it takes in a message.
 const mostState = 1 << 20
 
+// mostJobs bounds the jobs that the server is told of.
+const mostJobs = 64
+
 // interpret runs the script, says how it ended, and waits for its jobs.
 func (a *asker) interpret(settings interp.Settings, text string) error {
 	s, r := interp.Run(settings, text)
@@ -114,6 +117,9 @@ func (a *asker) interpret(settings interp.Settings, text string) error {
 	}
 	if r.Fault != nil {
 		done.Text = r.Fault.Error()
+	}
+	if s != nil {
+		done.Words = s.Unfinished(mostJobs)
 	}
 	if err := a.conn.Send(done); err != nil {
 		return err
