@@ -22,6 +22,7 @@ type Enclosure struct {
 	open     bool        // it confines nothing
 	enter    []namespace // descriptors of the namespaces; empty: the server's
 	listener *os.File
+	asking   int // see Asking
 	roots    map[string]int
 	covered  map[string]int // descriptors of the directories that mounts cover, by path: see Bind
 
@@ -65,7 +66,7 @@ func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 	if err := spec.Group.check(e.Bounds()); err != nil {
 		return nil, err
 	}
-	n := &Enclosure{engine: e, spec: spec, ready: make(chan *instance, keptReady)}
+	n := &Enclosure{engine: e, spec: spec, asking: -1, ready: make(chan *instance, keptReady)}
 	if spec.Namespaces != nil {
 		if err := n.makeNamespaces(*spec.Namespaces); err != nil {
 			return nil, err
@@ -107,7 +108,7 @@ func (e *Engine) openEnclosure() (*Enclosure, error) {
 	e.openMu.Lock()
 	defer e.openMu.Unlock()
 	if e.open == nil {
-		n := &Enclosure{engine: e, open: true, ready: make(chan *instance, keptReady)}
+		n := &Enclosure{engine: e, open: true, asking: -1, ready: make(chan *instance, keptReady)}
 		if err := n.makeFirst(); err != nil {
 			return nil, err
 		}
@@ -137,6 +138,9 @@ func (n *Enclosure) Close() {
 	}
 	if n.listener != nil {
 		_ = n.listener.Close()
+	}
+	if n.asking >= 0 {
+		_ = unix.Close(n.asking)
 	}
 }
 

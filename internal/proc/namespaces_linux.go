@@ -41,6 +41,7 @@ type view struct {
 	covered map[string]*uintptr
 	spaces  map[string]*uintptr
 	socket  *uintptr
+	asking  *uintptr
 }
 
 // inNamespaces are the kinds that are always made, with their names in
@@ -72,6 +73,9 @@ func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	n.covered = map[string]int{}
 	for path, fd := range v.covered {
 		n.covered[path] = int(*fd)
+	}
+	if v.asking != nil && int(*v.asking) > 0 {
+		n.asking = int(*v.asking)
 	}
 	if v.socket != nil {
 		n.listener = os.NewFile(*v.socket, "listener")
@@ -381,6 +385,8 @@ func (v *view) network() error {
 	control := v.open("open a socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	v.at("start the loopback", unix.SYS_IOCTL, control, unix.SIOCSIFFLAGS, hold(&v.childSteps, up))
 	v.done(control)
+	v.asking = v.open("open a socket for questions", unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	v.steps[len(v.steps)-1].flags |= mayFail
 	if v.spec.Listen == 0 {
 		return nil
 	}

@@ -77,6 +77,7 @@ func (c *Confined) Explain(r *tipstaff.Result) {
 		r.Refusals = append(r.Refusals, "The sandbox refused a connection: "+strings.TrimSuffix(h.why, ".")+".")
 		r.MissedNetwork = true
 	}
+	c.explainSockets(r)
 	c.explainGuard(r)
 	c.explainTemporary(r)
 	if r.Cause == tipstaff.Cancelled {

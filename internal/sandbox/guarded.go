@@ -152,6 +152,15 @@ func (sess *sessionSandbox) noteUnsafe(why string) {
 	}
 }
 
+// noteRefusedSocket keeps to which socket no command may connect, for the answer.
+func (sess *sessionSandbox) noteRefusedSocket(path string) {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	if len(sess.refusedSockets) < maxRefused && !slices.Contains(sess.refusedSockets, path) {
+		sess.refusedSockets = append(sess.refusedSockets, path)
+	}
+}
+
 // violations tells the guard that the command has ended, and returns what it put
 // back.
 func (c *Confined) violations() []tipstaff.Violation {

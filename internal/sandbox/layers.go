@@ -35,6 +35,7 @@ type layers struct {
 	served    chan struct{}
 	stamps    *stamps // taken before the first command; nil: the sandbox is not reused
 	standby   Standby // for the next call, see Confined.Keep; under sessionSandbox.mu
+	asking    *asking // about the sockets of their network
 	users     int     // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
 }
 
@@ -76,8 +77,12 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 		return nil, errReplaced
 	}
 	spec := proc.EnclosureSpec{Filter: sess.settings.filter, CloneSecret: s.secret, Limits: sess.settings.kernel, Group: sess.settings.group, Domain: s.domain()}
-	if sess.settings.asks || sess.doors != nil {
-		spec.Supervise = sess.supervise
+	l.asking = ofMachine()
+	if s.status.tier == Namespaces && sess.settings.network.Reach != AllNetwork {
+		l.asking = &asking{fd: -1}
+	}
+	if sess.settings.asks || sess.sockets != nil {
+		spec.Supervise = func(c proc.Call) { sess.supervise(c, l.asking) }
 	}
 	if s.status.tier == Namespaces {
 		mounts, err := l.setupMounts(sess)
@@ -101,6 +106,9 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 			err = fmt.Errorf("%w: its credentials need a kernel that asks the server about system calls (Linux 5.19), and no outer sandbox that is asked already: %w", ErrUnmet, err)
 		}
 		return nil, err
+	}
+	if l.asking != ofMachine() {
+		l.asking.take(l.enclosure.Asking())
 	}
 	if l.rules, err = s.takeRules(l, sess); err == nil {
 		err = s.allowOwn(l, sess)
@@ -152,9 +160,9 @@ func (l *layers) remove(dir string) bool {
 
 // supervise answers the system calls that the filter of the session sandbox asks
 // about.
-func (sess *sessionSandbox) supervise(c proc.Call) {
+func (sess *sessionSandbox) supervise(c proc.Call, in *asking) {
 	switch {
-	case sess.doors != nil && sess.doors.answer(c):
+	case sess.sockets != nil && sess.sockets.answer(c, in):
 	case sess.settings.asks:
 		sess.sandbox.guard.Supervise(c, sess.noteUnsafe)
 	default:
@@ -292,6 +300,9 @@ func (l *layers) close(g *guard.Guard) {
 	if l.serving != nil {
 		l.serving()
 		<-l.served
+	}
+	if l.asking != ofMachine() {
+		l.asking.take(-1)
 	}
 	if l.enclosure != nil {
 		g.Leave(l.enclosure)

@@ -341,7 +341,10 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	}
 	s.bound(confined)
 	if len(c.Doors) > 0 {
-		confined.paths, confined.closeDoors = sess.doors.admit(c.Doors)
+		if confined.paths, confined.closeDoors, err = sess.sockets.doors.admit(c.Doors, sess.dir); err != nil {
+			confined.Release()
+			return nil, err
+		}
 	}
 	return confined, nil
 }

@@ -36,8 +36,8 @@ type sessionSandbox struct {
 	key         sessionKey
 	constraints *constraints
 	settings    *settings
-	doors       *doors // nil if commands have none
-	dir         string // in the scratch directory
+	sockets     *sockets // nil if commands have no Unix sockets
+	dir         string   // in the scratch directory
 
 	making sync.Once
 	ready  chan struct{} // closed when err is settled
@@ -60,6 +60,7 @@ type sessionSandbox struct {
 	hasMountPoints bool
 	refused        []refusal       // by the proxy, since the last command ended
 	reported       map[string]bool // differences of copies that an answer has reported
+	refusedSockets []string        // to which no command may connect, since the last command ended
 	refusedRenames []string        // renames that the guard refused, since the last command ended
 
 	renewing sync.Mutex // held while new layers replace others
@@ -158,8 +159,8 @@ func (s *Sandbox) existing(key sessionKey) (*sessionSandbox, error) {
 func (s *Sandbox) newSession(c *constraints, set *settings) *sessionSandbox {
 	s.count++
 	sess := &sessionSandbox{sandbox: s, constraints: c, settings: set, ready: make(chan struct{}), dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
-	if set.doors {
-		sess.doors = newDoors()
+	if set.unix {
+		sess.sockets = newSockets(set.sockets, sess.noteRefusedSocket)
 	}
 	return sess
 }
@@ -290,9 +291,6 @@ func (sess *sessionSandbox) close() {
 		return
 	}
 	sess.drop(l)
-	if sess.doors != nil {
-		sess.doors.close()
-	}
 	if l != nil && l.remove(sess.dir) {
 		return
 	}
