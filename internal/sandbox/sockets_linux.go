@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/proc"
 )
 
@@ -35,6 +36,7 @@ import (
 type sockets struct {
 	doors   doors
 	granted []string               // paths of the machine's sockets
+	private string                 // the directory of tipstaff's own sockets; "": none
 	refused func(path string)      // keeps a refusal for the answer
 	mu      sync.Mutex             // guards what follows
 	own     map[boundTo]ownSockets // at which commands listen, or have listened
@@ -49,8 +51,11 @@ type ownSockets map[unixSocket]*asking
 // are forgotten then.
 const maxNoted = 1024
 
-func newSockets(granted []string, refused func(string)) *sockets {
-	return &sockets{doors: doors{open: map[string]*openDoor{}}, granted: granted, refused: refused, own: map[boundTo]ownSockets{}}
+func newSockets(granted []string, private string, refused func(string)) *sockets {
+	if canonical, err := filepath.EvalSymlinks(private); err == nil && private != "" {
+		private = canonical
+	}
+	return &sockets{doors: doors{open: map[string]*openDoor{}}, granted: granted, private: private, refused: refused, own: map[boundTo]ownSockets{}}
 }
 
 // answer answers the system calls that the filter asks about because of sockets, and
@@ -234,8 +239,8 @@ func (s *sockets) connectAbstract(c proc.Call, in *asking, fd int, address []byt
 // find returns an O_PATH descriptor of the file of a socket that the caller may connect
 // to. A socket file at which nobody listens is one whose server is gone.
 func (s *sockets) find(c proc.Call, in *asking, path string) (int, syscall.Errno) {
-	if slices.Contains(s.granted, filepath.Clean(path)) {
-		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if path := filepath.Clean(path); slices.Contains(s.granted, path) {
+		fd, err := s.openGranted(path)
 		return fd, errnoOf(err)
 	}
 	fd, err := c.Locate(path)
@@ -262,12 +267,36 @@ func (s *sockets) find(c proc.Call, in *asking, path string) (int, syscall.Errno
 	return -1, unix.EACCES
 }
 
+// openGranted finds the file of a granted socket, where the server sees it: in
+// namespaces a view may show none, or one that a daemon has replaced since. The sockets
+// of tipstaff itself are granted to nobody: the server would be taken for a person.
+func (s *sockets) openGranted(path string) (int, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+	if err == nil && s.private != "" && paths.Within(real, s.private) {
+		err = unix.EACCES
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
 // isGranted reports whether a file is that of a socket which the policy grants, by
 // whatever name.
 func (s *sockets) isGranted(at boundTo) bool {
 	return slices.ContainsFunc(s.granted, func(path string) bool {
+		fd, err := s.openGranted(path)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = unix.Close(fd) }()
 		var st unix.Stat_t
-		return unix.Stat(path, &st) == nil && at == boundTo{dev: st.Dev, ino: uint32(st.Ino)}
+		return unix.Fstat(fd, &st) == nil && at == boundTo{dev: st.Dev, ino: uint32(st.Ino)}
 	})
 }
 
