@@ -35,7 +35,7 @@ type settings struct {
 func (s *Sandbox) prepare(set settings) (*settings, error) {
 	var err error
 	set.asks = s.canAsk && !s.o.Unguarded && set.profile == profile.Workspace
-	set.unix = s.canAsk && s.canBorrow() || set.doors || len(set.sockets) > 0
+	set.unix = s.canAsk && proc.CanBorrow(s.status.tier == Namespaces) || set.doors || len(set.sockets) > 0
 	if set.filter, err = s.makeFilter(set); err != nil {
 		return nil, err
 	}

@@ -4,9 +4,6 @@ package sandbox
 
 import (
 	"encoding/binary"
-	"fmt"
-	"os"
-	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -160,36 +157,14 @@ func readBound(attributes []byte) (b boundTo) {
 	return b
 }
 
-// placesOf returns a file as a socket may be bound to it: by what stat says, and by
-// what the kernel itself uses, which differs where a file system has several devices
-// (btrfs, overlays). The latter is in the mounts of the process that found the file.
-func placesOf(fd, pid int) (list []boundTo, err error) {
+// placeOf returns a file as a socket is bound to it, by what stat says.
+func placeOf(fd int) (boundTo, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
+		return boundTo{}, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
-		return nil, unix.ECONNREFUSED // as the kernel says
+		return boundTo{}, unix.ECONNREFUSED // as the kernel says
 	}
-	list = append(list, boundTo{dev: st.Dev, ino: uint32(st.Ino)})
-	var mount, ino, id uint64
-	info, err := os.Open(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
-	if err != nil {
-		return list, nil //nolint:nilerr // what stat says must do
-	}
-	defer func() { _ = info.Close() }()
-	if _, err := fmt.Fscanf(info, "pos:\t0\nflags:\t%o\nmnt_id:\t%d\nino:\t%d\n", new(uint64), &mount, &ino); err != nil {
-		return list, nil //nolint:nilerr // Linux 5.14
-	}
-	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
-	if err != nil {
-		return list, nil //nolint:nilerr // the same
-	}
-	for line := range strings.Lines(string(mounts)) {
-		var parent, major, minor uint64
-		if _, err := fmt.Sscanf(line, "%d %d %d:%d", &id, &parent, &major, &minor); err == nil && id == mount {
-			list = append(list, boundTo{dev: unix.Mkdev(uint32(major), uint32(minor)), ino: uint32(ino)})
-		}
-	}
-	return list, nil
+	return boundTo{dev: st.Dev, ino: uint32(st.Ino)}, nil
 }

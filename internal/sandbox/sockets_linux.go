@@ -3,16 +3,15 @@
 package sandbox
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -182,14 +181,14 @@ func (s *sockets) connect(c proc.Call, in *asking) syscall.Errno {
 	case unix.AF_UNIX:
 		return s.connectUnix(c, in, fd, address)
 	case unix.AF_INET, unix.AF_INET6:
-		return dial(c, fd, func() syscall.Errno { return connect(fd, address) })
+		return dial(c, fd, func() syscall.Errno { return proc.Connect(fd, address) })
 	case unix.AF_NETLINK:
 		// To groups and to other processes only a privileged process may connect, which
 		// the server may be.
 		if length > 4 && slices.ContainsFunc(address[4:], func(b byte) bool { return b != 0 }) {
 			return unix.EPERM
 		}
-		return connect(fd, address)
+		return proc.Connect(fd, address)
 	}
 	return unix.EAFNOSUPPORT
 }
@@ -198,7 +197,7 @@ func (s *sockets) connect(c proc.Call, in *asking) syscall.Errno {
 // granted.
 func (s *sockets) connectUnix(c proc.Call, in *asking, fd int, address []byte) syscall.Errno {
 	const family = 2
-	if len(address) <= family || len(address) > unix.SizeofSockaddrUnix || *(*uint16)(unsafe.Pointer(&address[0])) != unix.AF_UNIX {
+	if len(address) <= family || len(address) > unix.SizeofSockaddrUnix || binary.NativeEndian.Uint16(address) != unix.AF_UNIX {
 		return unix.EINVAL
 	}
 	name := address[family:]
@@ -228,7 +227,7 @@ func (s *sockets) connectAbstract(c proc.Call, in *asking, fd int, address []byt
 		}
 		return unix.ECONNREFUSED
 	}
-	errno := dial(c, fd, func() syscall.Errno { return connect(fd, address) })
+	errno := dial(c, fd, func() syscall.Errno { return proc.Connect(fd, address) })
 	if errno == 0 && !s.isOwn(at, in) {
 		_ = unix.Shutdown(fd, unix.SHUT_RDWR)
 		return unix.ECONNREFUSED
@@ -251,20 +250,37 @@ func (s *sockets) find(c proc.Call, in *asking, path string) (int, syscall.Errno
 		}
 		return -1, errnoOf(err)
 	}
-	places, err := placesOf(fd, c.PID())
-	if err == nil && (slices.ContainsFunc(places, func(at boundTo) bool { return s.isOwn(at, in) }) || s.isGranted(places[0])) {
-		return fd, 0
+	errno := s.judge(c, in, fd, path)
+	if errno != 0 {
+		_ = unix.Close(fd)
+		return -1, errno
 	}
-	_ = unix.Close(fd)
+	return fd, 0
+}
+
+// judge returns why nobody may connect to a file, or 0.
+func (s *sockets) judge(c proc.Call, in *asking, fd int, path string) syscall.Errno {
+	at, err := placeOf(fd)
 	if err != nil {
-		return -1, errnoOf(err)
+		return errnoOf(err)
+	}
+	if s.isOwn(at, in) || s.isGranted(at) {
+		return 0
+	}
+	places := []boundTo{at}
+	if dev, ino, err := proc.FileOf(fd, c.PID()); err == nil {
+		at := boundTo{dev: dev, ino: uint32(ino)}
+		if s.isOwn(at, in) {
+			return 0
+		}
+		places = append(places, at)
 	}
 	live := func(b boundTo) bool { return slices.Contains(places, boundTo{dev: b.dev, ino: b.ino}) }
 	if !in.listens(live) && (in == ofMachine() || !ofMachine().listens(live)) {
-		return -1, unix.ECONNREFUSED
+		return unix.ECONNREFUSED
 	}
 	s.refused(path)
-	return -1, unix.EACCES
+	return unix.EACCES
 }
 
 // openGranted finds the file of a granted socket, where the server sees it: in
@@ -298,12 +314,6 @@ func (s *sockets) isGranted(at boundTo) bool {
 		var st unix.Stat_t
 		return unix.Fstat(fd, &st) == nil && at == boundTo{dev: st.Dev, ino: uint32(st.Ino)}
 	})
-}
-
-// connect is connect(2) with an address as it is in memory.
-func connect(fd int, address []byte) syscall.Errno {
-	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(address))), uintptr(len(address)))
-	return errno
 }
 
 // connectTo connects a Unix socket to the one at a file, by its descriptor.
@@ -373,19 +383,4 @@ func errnoOf(err error) syscall.Errno {
 		return unix.EACCES
 	}
 	return errno
-}
-
-// canBorrow reports whether the server may look into its commands' processes, without
-// which it cannot make connections for them. Yama forbids it by its higher settings; in
-// a user namespace of the server's own, only by the highest.
-func (s *Sandbox) canBorrow() bool {
-	const noneButPrivileged, none = "2", "3"
-	text, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
-	switch strings.TrimSpace(string(text)) {
-	case none:
-		return false
-	case noneButPrivileged:
-		return s.status.tier == Namespaces || os.Geteuid() == 0
-	}
-	return true
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"tipstaff/internal/sandbox/profile"
@@ -106,11 +105,7 @@ func lower[T ~int | ~int64](a, b T) T {
 }
 
 // DockerSockets returns the paths at which the daemon of Docker listens: the machine's
-// and those of a user's own.
+// and the user's own.
 func DockerSockets() []string {
-	list := []string{"/run/docker.sock", "/var/run/docker.sock", fmt.Sprintf("/run/user/%d/docker.sock", os.Getuid())}
-	if home, err := os.UserHomeDir(); err == nil {
-		list = append(list, filepath.Join(home, ".docker/run/docker.sock"), filepath.Join(home, ".docker/desktop/docker.sock"))
-	}
-	return list
+	return []string{"/run/docker.sock", "/var/run/docker.sock", fmt.Sprintf("/run/user/%d/docker.sock", os.Getuid())}
 }
