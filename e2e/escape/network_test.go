@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -122,18 +121,6 @@ func noSocket(family, kind, protocol int) func() string {
 	}
 }
 
-// service starts one in the row's own directory.
-func service(t *testing.T, p *spot) {
-	t.Helper()
-	path := filepath.Join(p.ws, "socket")
-	n, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = n.Close() })
-	go new(listeners).serve(n)
-}
-
 func TestEscapeE30ToE33WithoutNetwork(t *testing.T) {
 	l := listen(t)
 	tried(t, habitat{confined: []string{"TIPSTAFF_NETWORK=off"}}, append(socketRows("EAFNOSUPPORT EPROTONOSUPPORT", "EPERM"), []escape{
@@ -171,8 +158,6 @@ func socketRows(inNamespaces, byLandlock string) []escape {
 		return e
 	}
 	const vsock, alg, sctp, uevent, audit, netfilter = 40, 38, 132, 15, 9, 12
-	inWorkspace := row("E32 one in the workspace", "unix {ws}/socket")
-	inWorkspace.before = service
 	return []escape{
 		of("E30 raw packets of IP", syscall.AF_INET, syscall.SOCK_RAW, syscall.IPPROTO_ICMP),
 		of("E30 raw packets of IPv6", syscall.AF_INET6, syscall.SOCK_RAW, syscall.IPPROTO_ICMPV6),
@@ -183,12 +168,6 @@ func socketRows(inNamespaces, byLandlock string) []escape {
 		of("E30 the machine outside of this one", vsock, syscall.SOCK_STREAM, 0),
 		of("E30 the kernel's ciphers", alg, syscall.SOCK_SEQPACKET, 0),
 		of("E30 SCTP, for which a module is loaded", syscall.AF_INET, syscall.SOCK_STREAM, sctp),
-		row("E32 a socket in the file system", "unix {socket}"),
-		inWorkspace,
-		row("E32 one that has only a name", "abstract {abstract}"),
-		row("E32 a datagram socket", "socket 1 2 0"),
-		row("E46 a socket whose family has more bits than the kernel looks at", "socket 0x100000001 1 0"),
-		{says: "E32 a pair of datagram sockets, which sends to any address", try: "pair-send {log}", namespaces: "EPERM", landlock: "EPERM"},
 		{says: "E33 a pair of streams", try: "pair stream", namespaces: "ok", landlock: "ok"},
 		{says: "E33 a pair of packets", try: "pair packet", namespaces: "ok", landlock: "ok"},
 	}

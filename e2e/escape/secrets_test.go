@@ -176,7 +176,7 @@ func TestEscapeE02UnderOtherProfiles(t *testing.T) {
 			{says: "E22 others are not traced", try: "ptrace {victim}", namespaces: "EPERM", landlock: "EPERM"},
 			{says: "E23 nor sent signals", try: "kill {victim} 10", namespaces: "ESRCH", landlock: "EPERM", signals: true},
 			{says: "E20 nor looked into", try: "read /proc/{victim}/environ", namespaces: "ENOENT", landlock: "EACCES"},
-			{says: "E32 there are no sockets of Unix", try: "socket 1 1 0", namespaces: "EAFNOSUPPORT", landlock: "EAFNOSUPPORT"},
+			{says: "E32 sockets of Unix send no datagrams", try: "socket 1 2 0", namespaces: "ESOCKTNOSUPPORT", landlock: "ESOCKTNOSUPPORT"},
 			{says: "E40 there is no world of one's own", try: "unshare-user", namespaces: "EPERM", landlock: "EPERM"},
 			{says: "E14 no program gets its owner's rights", try: "chmod {ws}/file 4755", namespaces: "EPERM", landlock: "EPERM"},
 		}, nil)

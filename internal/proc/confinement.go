@@ -68,6 +68,14 @@ type Call interface {
 	Argument(i int) uint64 // 0 to 5
 	// Text reads the path that an argument points to.
 	Text(address uint64) (string, error)
+	// Bytes copies memory that an argument points to.
+	Bytes(address uint64, into []byte) error
+	// Borrow returns a descriptor of what one of the process's descriptors refers
+	// to. The caller closes it.
+	Borrow(fd int32) (int, error)
+	// Locate finds the file that a path of the process leads to, with O_PATH. The
+	// caller closes the descriptor.
+	Locate(path string) (int, error)
 	// OpenDir opens a directory as the process would resolve the path, with
 	// O_PATH. The caller closes the descriptor.
 	OpenDir(dirfd int32, path string) (int, error)
@@ -160,6 +168,11 @@ type InstanceRules struct {
 // server accepts connections from inside of the namespaces. [Enclosure.Close] closes
 // them.
 func (n *Enclosure) Listeners() []*os.File { return n.listeners }
+
+// Asking returns a netlink socket that the kernel answers about the sockets of the
+// enclosure's network (sock_diag(7)); -1 if its network is the server's, or the kernel
+// has no such answers. It belongs to the enclosure.
+func (n *Enclosure) Asking() int { return n.asking }
 
 // Roots returns the descriptors of the new file systems that can hold files, by mount
 // point. Outside of the namespaces these paths name other directories. The descriptors

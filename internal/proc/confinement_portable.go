@@ -10,6 +10,7 @@ import (
 // Enclosure exists on Linux only.
 type Enclosure struct {
 	listeners []*os.File
+	asking    int
 	roots     map[string]int
 }
 

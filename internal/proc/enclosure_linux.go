@@ -23,6 +23,7 @@ type Enclosure struct {
 	enter     []namespace // descriptors of the namespaces; empty: the server's
 	listeners []*os.File
 	counts    []int // descriptors of the counters of the network namespace: see Unreached
+	asking    int   // see Asking
 	roots     map[string]int
 	covered   map[string]int // descriptors of the directories that mounts cover, by path: see Bind
 
@@ -66,7 +67,7 @@ func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 	if err := spec.Group.check(e.Bounds()); err != nil {
 		return nil, err
 	}
-	n := &Enclosure{engine: e, spec: spec, ready: make(chan *instance, keptReady)}
+	n := &Enclosure{engine: e, spec: spec, asking: -1, ready: make(chan *instance, keptReady)}
 	if spec.Namespaces != nil {
 		if err := n.makeNamespaces(*spec.Namespaces); err != nil {
 			return nil, err
@@ -108,7 +109,7 @@ func (e *Engine) openEnclosure() (*Enclosure, error) {
 	e.openMu.Lock()
 	defer e.openMu.Unlock()
 	if e.open == nil {
-		n := &Enclosure{engine: e, open: true, ready: make(chan *instance, keptReady)}
+		n := &Enclosure{engine: e, open: true, asking: -1, ready: make(chan *instance, keptReady)}
 		if err := n.makeFirst(); err != nil {
 			return nil, err
 		}
@@ -141,6 +142,9 @@ func (n *Enclosure) Close() {
 	}
 	for _, l := range n.listeners {
 		_ = l.Close()
+	}
+	if n.asking >= 0 {
+		_ = unix.Close(n.asking)
 	}
 }
 

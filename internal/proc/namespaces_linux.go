@@ -44,6 +44,7 @@ type view struct {
 	spaces  map[string]*uintptr
 	sockets []*uintptr
 	counts  []*uintptr // see Enclosure.Unreached
+	asking  *uintptr
 }
 
 // inNamespaces are the kinds that are always made, with their names in
@@ -75,6 +76,9 @@ func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	n.covered = map[string]int{}
 	for path, fd := range v.covered {
 		n.covered[path] = int(*fd)
+	}
+	if v.asking != nil && int(*v.asking) > 0 {
+		n.asking = int(*v.asking)
 	}
 	for _, fd := range v.sockets {
 		n.listeners = append(n.listeners, os.NewFile(*fd, "listener"))
@@ -389,6 +393,8 @@ func (v *view) network() error {
 	control := v.open("open a socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	v.at("start the loopback", unix.SYS_IOCTL, control, unix.SIOCSIFFLAGS, hold(&v.childSteps, up))
 	v.done(control)
+	v.asking = v.open("open a socket for questions", unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	v.steps[len(v.steps)-1].flags |= mayFail
 	if err := v.count(); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -228,11 +229,99 @@ func (c *call) Text(address uint64) (string, error) {
 	return "", fmt.Errorf("cannot read a path of process %d: %w", c.PID(), unix.ENAMETOOLONG)
 }
 
+// Bytes copies memory of the process, which can change it afterwards, see [Call].
+func (c *call) Bytes(address uint64, into []byte) error {
+	if len(into) == 0 {
+		return nil
+	}
+	n, err := unix.ProcessVMReadv(c.PID(),
+		[]unix.Iovec{{Base: &into[0], Len: uint64(len(into))}},
+		[]unix.RemoteIovec{{Base: uintptr(address), Len: len(into)}}, 0)
+	if err == nil && n < len(into) {
+		err = unix.EFAULT
+	}
+	return err
+}
+
+// pidfdThread is PIDFD_THREAD: the caller may be any thread. Linux 6.9.
+const pidfdThread = unix.O_EXCL
+
+// Borrow returns a descriptor of what one of the process's descriptors refers to. The
+// caller closes it, and does so soon: what it refers to stays open meanwhile.
+func (c *call) Borrow(fd int32) (int, error) {
+	of, err := unix.PidfdOpen(c.PID(), pidfdThread)
+	if err == unix.EINVAL {
+		// An older kernel knows processes only. A thread may have descriptors of its
+		// own; then this is another one, also of the command.
+		var group int
+		if group, err = threadGroup(c.PID()); err == nil {
+			of, err = unix.PidfdOpen(group, 0)
+		}
+	}
+	if err != nil {
+		return -1, err
+	}
+	defer func() { _ = unix.Close(of) }()
+	if !c.Valid() {
+		return -1, unix.ESRCH
+	}
+	return unix.PidfdGetfd(of, int(fd), 0)
+}
+
+// threadGroup returns the process of a thread.
+func threadGroup(thread int) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := strings.Cut(string(text), "\nTgid:")
+	line, _, _ := strings.Cut(after, "\n")
+	return strconv.Atoi(strings.TrimSpace(line))
+}
+
+// Locate finds the file that a path of the process leads to, with its root, its mounts
+// and its working directory. The descriptor is an O_PATH one of the server's: nothing
+// that happens to names later changes what it refers to. The file may be any that the
+// server sees, which is for the caller to judge. Paths in /proc follow its links to
+// descriptors, as the path of a socket that would be too long does otherwise.
+func (c *call) Locate(path string) (int, error) {
+	const flags = unix.O_PATH | unix.O_CLOEXEC
+	proc := fmt.Sprintf("/proc/%d/", c.PID())
+	if !strings.HasPrefix(path, "/") {
+		dir, err := unix.Open(proc+"cwd", flags|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return -1, err
+		}
+		defer func() { _ = unix.Close(dir) }()
+		fd, err := unix.Openat2(dir, path, &unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS})
+		if err != unix.EXDEV { // it leads out of the directory
+			return fd, err
+		}
+	}
+	for _, self := range []string{"/proc/self/", "/proc/thread-self/"} {
+		if rest, is := strings.CutPrefix(path, self); is {
+			return unix.Open(proc+rest, flags, 0)
+		}
+	}
+	if strings.HasPrefix(path, "/proc/") {
+		return unix.Open(proc+"root"+path, flags, 0)
+	}
+	return c.open(unix.AT_FDCWD, path, flags)
+}
+
 // OpenDir opens a directory as the process would resolve the path: with its root, its
 // mounts, its working directory or one of its descriptors. It does not follow magic
 // links, which lead anywhere. The descriptor is only good for comparison (O_PATH), and
 // the caller closes it.
 func (c *call) OpenDir(dirfd int32, path string) (int, error) {
+	fd, err := c.open(dirfd, path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC)
+	if err != nil {
+		return -1, fmt.Errorf("cannot open a directory of process %d: %w", c.PID(), err)
+	}
+	return fd, nil
+}
+
+func (c *call) open(dirfd int32, path string, flags uint64) (int, error) {
 	proc := fmt.Sprintf("/proc/%d/", c.PID())
 	if !strings.HasPrefix(path, "/") {
 		link := proc + "cwd"
@@ -250,12 +339,5 @@ func (c *call) OpenDir(dirfd int32, path string) (int, error) {
 		return -1, fmt.Errorf("cannot find the root of process %d: %w", c.PID(), err)
 	}
 	defer func() { _ = unix.Close(root) }()
-	fd, err := unix.Openat2(root, path, &unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
-	})
-	if err != nil {
-		return -1, fmt.Errorf("cannot open a directory of process %d: %w", c.PID(), err)
-	}
-	return fd, nil
+	return unix.Openat2(root, path, &unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS})
 }

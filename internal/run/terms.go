@@ -21,6 +21,14 @@ func Terms(b language.Bounds, c language.Credentials) (sandbox.Terms, error) {
 			t.Reveal = append(t.Reveal, string(kind))
 		}
 	}
+	granted, _ := c.Of(language.SocketCredential)
+	for _, socket := range granted {
+		if socket == language.DockerSocket {
+			t.Sockets = append(t.Sockets, sandbox.DockerSockets()...)
+		} else {
+			t.Sockets = append(t.Sockets, socket)
+		}
+	}
 	if b.Tier != "" {
 		tier, err := sandbox.ParseTier(b.Tier)
 		if err != nil {

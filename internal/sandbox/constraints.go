@@ -17,6 +17,7 @@ import (
 type constraintsKey struct {
 	profile   profile.Profile
 	reveal    string // the credentials whose files are not hidden
+	sockets   string // of the machine, which are shown
 	workspace string // its directories, each ended by a NUL
 }
 
@@ -29,6 +30,7 @@ type constraints struct {
 	profile   profile.Profile
 	workspace []string
 	reveal    []string
+	sockets   []string
 
 	// Under Sandbox.mu:
 	lastUsed  time.Time                       // when the last session began
@@ -72,7 +74,7 @@ func (s *Sandbox) viewOf(c *constraints, ver *version) (*view, error) {
 	defer ver.layoutMu.Unlock()
 	var err error
 	if ver.view == nil {
-		ver.view, err = newView(ver.paths, s.o.Search, append(s.visible(), c.workspace...), s.scratch)
+		ver.view, err = newView(ver.paths, s.o.Search, slices.Concat(s.visible(), c.workspace, c.sockets), s.scratch)
 	}
 	return ver.view, err
 }
@@ -100,10 +102,10 @@ const keptConstraints = 64
 
 // constraintsOf finds or makes the constraints of commands. The caller holds s.mu.
 func (s *Sandbox) constraintsOf(set *settings, workspace []string) *constraints {
-	key := constraintsKey{set.profile, strings.Join(set.reveal, " "), strings.Join(workspace, "\x00")}
+	key := constraintsKey{set.profile, strings.Join(set.reveal, " "), strings.Join(set.sockets, "\x00"), strings.Join(workspace, "\x00")}
 	c := s.constraints[key]
 	if c == nil {
-		c = &constraints{sandbox: s, profile: set.profile, workspace: workspace, reveal: set.reveal}
+		c = &constraints{sandbox: s, profile: set.profile, workspace: workspace, reveal: set.reveal, sockets: set.sockets}
 		s.constraints[key] = c
 	}
 	c.lastUsed = time.Now()

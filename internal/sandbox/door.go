@@ -6,8 +6,7 @@ import (
 )
 
 // Door is a service of the server that one command, and what it starts, reaches by a
-// Unix socket; no other command does. No socket listens: the server connects the
-// socket before the command gets it.
+// Unix socket; no other command does, because the server makes each connection.
 type Door struct {
 	Name string
 	// Serve serves one connection. It is called on a goroutine of its own for each,

@@ -2,80 +2,99 @@
 
 package sandbox
 
-// socketWords are in what programs print when they cannot make a Unix socket.
+import (
+	"slices"
+	"strings"
+)
+
+// socketWords are in what programs print when they cannot make a Unix socket, or find no
+// server of the machine.
 var socketWords = []string{
-	"eafnosupport", "address family not supported", "docker daemon", "docker.sock", "socket", "listen eperm", "connect eperm",
+	"eafnosupport", "address family not supported", "esocktnosupport", "socket type not supported", "docker daemon", "docker.sock", "listen eperm",
 	"authentication agent", "connecting to agent", "gpg-agent", "connect to the agent", "keyboxd", "ssh_auth_sock",
-	"display", "x server", "connect to bus", "d-bus", "dbus-",
+	"display", "x server", "connect to bus", "d-bus", "dbus-", "unix socket", "dial unix", "listen unix",
 }
 
-// unixSockets are programs and servers that use Unix sockets, and alternatives to
-// each.
-var unixSockets = []struct {
+// machineSockets are servers of the machine that programs reach by Unix sockets, and
+// alternatives to each.
+var machineSockets = []struct {
+	path      *pattern // of the socket
 	complaint *pattern
 	not       *pattern // a connection over TCP is not refused here
 	instead   string
 	door      string // the sandbox does not stop a command that has this one
 }{
 	{
+		newPattern(`(docker|podman|containerd)[^/]*\.sock$`),
 		newPattern(`(?i)docker daemon|docker\.sock|podman\.sock`), newPattern(`tcp://`),
-		"so the daemon of Docker cannot be reached: leave what needs containers to a person, or to a system that builds and tests them.", "",
+		"Docker's socket is the machine: leave what needs containers to a person or a system that builds and tests them, or ask the operator for sockets: [docker] in the policy.", "",
 	},
 	{
+		newPattern(`S\.(gpg-agent|keyboxd|dirmngr|scdaemon)`),
 		newPattern(`(?i)gpg-agent|\bgpg\b.*agent|keyboxd`), nil,
-		"so no agent of gpg can be reached: leave signing with gpg to a person, or sign with an SSH key if the operator lends the agent of ssh.", "",
+		"leave signing with a person's keys to a person, or sign with an SSH key if the operator lends the agent of ssh. A gpg-agent that the command starts with a GNUPGHOME of its own works.", "",
 	},
 	{
+		newPattern(`/(agent\.\d+|ssh-agent[^/]*|keyring/ssh)$|/ssh-[^/]+/agent`),
 		newPattern(`(?i)authentication agent|connecting to agent|connect to the agent|SSH_AUTH_SOCK`), nil,
-		"so no agent of ssh can be reached: if the task needs one, ask the operator for credentials: [ssh-agent] in the policy, or leave signing and signing in to a person.",
+		"if the task needs an agent of ssh, ask the operator for credentials: [ssh-agent] in the policy, or leave signing and signing in to a person.",
 		"ssh-agent",
 	},
 	{
+		newPattern(`\.X11-unix/|/wayland-\d+$`),
 		newPattern(`(?i)(can't|cannot|could not|unable to|failed to|no) (open |connect to )?(the )?(x )?(display|x server)`), newPattern(`(?i)(display|server):? *"?[\w.-]+:\d`),
-		"so there is no display: run the program without windows (headless), or leave this step to a person.", "",
+		"run the program without windows (headless), or leave this step to a person.", "",
 	},
 	{
+		newPattern(`/bus$|system_bus_socket|/dbus-|systemd/private`),
 		newPattern(`(?i)connect to (the )?(system |session |user )?(scope )?(message )?(bus|d-bus)|\bd-?bus\b.*(socket|connect)`), nil,
-		"so neither D-Bus nor systemd can be reached: leave services of the machine to a person.", "",
-	},
-	{
-		newPattern(`(?i)socket "?/\S*(PGSQL|mysql|mariadb)|through socket|could not create socket|create UNIX socket`), newPattern(`(?i)port \d+ failed`),
-		"", "",
-	},
-	{
-		newPattern(`(?i)EAFNOSUPPORT|address family not supported|\b(listen|connect) EPERM\b.* /|unix socket.*(not permitted|failed)|(dial|listen) unix .*not permitted`),
-		newPattern(`(?i)inet6|ipv6|\[?[0-9a-f]*::[0-9a-f:]*`),
-		"", "",
+		"leave services of the machine to a person.", "",
 	},
 }
 
-// whyNoSocket explains a socket that the filter of system calls refused.
+// noMachineSockets begins what is said of a socket that a command does not reach.
+const noMachineSockets = "reach no Unix sockets of the machine"
+
+// refuseSocket keeps that commands were not let to a socket, by its path or abstract name.
+func (sess *sessionSandbox) refuseSocket(path string) {
+	instead := "a server that a command of the same sandbox started is reached; for this one, ask the operator for sockets: in the policy."
+	for _, m := range machineSockets {
+		if m.path.Match([]byte(path)) {
+			instead = m.instead
+			break
+		}
+	}
+	sess.refuse(refusal{why: "Commands " + noMachineSockets + ", and " + path + " is one: " + instead})
+}
+
+// datagrams matches what programs print that make Unix sockets for datagrams.
+var datagrams = newPattern(`(?i)ESOCKTNOSUPPORT|socket type not supported`)
+
+// noUnix matches what programs print that get no Unix socket.
+var noUnix = newPattern(`(?i)EAFNOSUPPORT|address family not supported|\blisten EPERM\b.* /|unix socket.*(not permitted|failed)|(dial|listen) unix .*not permitted`)
+
+// overIPv6 matches what programs print that get no socket of IPv6.
+var overIPv6 = newPattern(`(?i)inet6|ipv6|\[?[0-9a-f]*::[0-9a-f:]*`)
+
+// whyNoSocket explains a socket that the filter of system calls refused, and a server of
+// the machine that the command was not told of.
 func (c *Confined) whyNoSocket(p remark) string {
-	for _, u := range unixSockets {
-		if !u.complaint.Match(p.line) || u.not != nil && u.not.Match(p.line) {
+	switch {
+	case slices.ContainsFunc(p.explained, func(t string) bool { return strings.Contains(t, noMachineSockets) }):
+		return ""
+	case datagrams.Match(p.line) && c.session.sockets != nil:
+		return "the sandbox gives commands Unix sockets for streams and packets, none for datagrams, which could be sent to any server of the machine: let the program use a stream if it can."
+	case noUnix.Match(p.line) && !overIPv6.Match(p.line) && c.session.sockets == nil:
+		return "the sandbox gives commands no Unix sockets here, because this kernel cannot ask the server about connections: let the program use TCP on 127.0.0.1 if it can; pipes work."
+	}
+	for _, m := range machineSockets {
+		if !m.complaint.Match(p.line) || m.not != nil && m.not.Match(p.line) {
 			continue
 		}
-		if _, lent := c.paths[u.door]; lent {
+		if _, lent := c.paths[m.door]; lent || slices.ContainsFunc(c.session.settings.sockets, func(path string) bool { return m.path.Match([]byte(path)) }) {
 			return ""
 		}
-		instead := u.instead
-		if instead == "" {
-			instead = c.insteadOfUnix()
-		}
-		return "the sandbox gives commands no Unix sockets, " + instead
+		return "commands " + noMachineSockets + ": " + m.instead
 	}
 	return ""
-}
-
-// insteadOfUnix says how processes can connect instead, which depends on the network
-// setting.
-func (c *Confined) insteadOfUnix() string {
-	switch {
-	case c.session.settings.network.Reach == AllNetwork:
-		return "nor other kinds beside TCP and UDP: let the program use TCP on 127.0.0.1 if it can; pipes work."
-	case c.sandbox.status.tier == Landlock:
-		return "and no network either: let the program work without sockets, through pipes or files."
-	default:
-		return "nor other kinds beside TCP and UDP: processes of one command can use TCP on 127.0.0.1 among themselves, and pipes; servers of the machine are out of reach."
-	}
 }

@@ -37,6 +37,7 @@ type layers struct {
 	unreached proc.Unreached     // when a command ended last; under sessionSandbox.mu
 	stamps    *stamps            // taken before the first command; nil: the sandbox is not reused
 	standby   Standby            // for the next call, see Confined.Keep; under sessionSandbox.mu
+	asking    *asking            // about the sockets of their network
 	users     int                // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
 }
 
@@ -78,8 +79,12 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 		return nil, errReplaced
 	}
 	spec := proc.EnclosureSpec{Filter: sess.settings.filter, CloneSecret: s.secret, Limits: sess.settings.kernel, Group: sess.settings.group, Domain: s.domain()}
-	if sess.settings.asks || sess.settings.asksSockets || sess.doors != nil {
-		spec.Supervise = sess.supervise
+	l.asking = ofMachine()
+	if s.status.tier == Namespaces && sess.settings.network.Reach != AllNetwork {
+		l.asking = &asking{fd: -1}
+	}
+	if sess.settings.asks || sess.settings.asksSockets || sess.sockets != nil {
+		spec.Supervise = func(c proc.Call) { sess.supervise(c, l.asking) }
 	}
 	if s.status.tier == Namespaces {
 		mounts, err := l.setupMounts(sess)
@@ -103,6 +108,9 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 			err = fmt.Errorf("%w: its credentials need a kernel that asks the server about system calls (Linux 5.19), and no outer sandbox that is asked already: %w", ErrUnmet, err)
 		}
 		return nil, err
+	}
+	if l.asking != ofMachine() {
+		l.asking.take(l.enclosure.Asking())
 	}
 	if l.rules, err = s.takeRules(l, sess); err == nil {
 		err = s.allowOwn(l, sess)
@@ -154,12 +162,12 @@ func (l *layers) remove(dir string) bool {
 
 // supervise answers the system calls that the filter of the session sandbox asks
 // about.
-func (sess *sessionSandbox) supervise(c proc.Call) {
+func (sess *sessionSandbox) supervise(c proc.Call, in *asking) {
 	switch {
 	case sess.settings.asksSockets && c.Number() == unix.SYS_SOCKET && uint32(c.Argument(0)) != unix.AF_UNIX:
 		sess.refuse(refusal{why: "It asked for a socket. " + sess.networkSentence(), probing: true})
 		c.Return(unix.EPERM)
-	case sess.doors != nil && sess.doors.answer(c):
+	case sess.sockets != nil && sess.sockets.answer(c, in):
 	case sess.settings.asks:
 		sess.sandbox.guard.Supervise(c, sess.noteUnsafe)
 	default:
@@ -302,6 +310,9 @@ func (l *layers) close(g *guard.Guard) {
 	if l.serving != nil {
 		l.serving()
 		l.served()
+	}
+	if l.asking != ofMachine() {
+		l.asking.take(-1)
 	}
 	if l.enclosure != nil {
 		g.Leave(l.enclosure)

@@ -27,7 +27,7 @@ const (
 // prewarmable reports whether a sandbox can be made before its session is
 // known. One that lends something or has a proxy is made for its session.
 func (set *settings) prewarmable() bool {
-	return set.proxy == nil && !set.doors && len(set.reveal) == 0
+	return set.proxy == nil && !set.doors && len(set.sockets) == 0 && len(set.reveal) == 0
 }
 
 // claim returns a sandbox that was made ahead for the first command of a session, or
@@ -160,6 +160,9 @@ func (s *Sandbox) recycle(sess *sessionSandbox) {
 	sess.mu.Lock()
 	sess.key, sess.draining, sess.firstUsed = sessionKey{}, false, time.Time{}
 	sess.reported, sess.refusals = nil, nil
+	if sess.sockets != nil {
+		sess.sockets.forget()
+	}
 	sess.mu.Unlock()
 	if !s.keepPrewarmed(sess) {
 		sess.close()

@@ -346,7 +346,10 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	sess.begins(confined, c.SandboxOf != "")
 	s.bound(confined)
 	if len(c.Doors) > 0 {
-		confined.paths, confined.closeDoors = sess.doors.admit(c.Doors)
+		if confined.paths, confined.closeDoors, err = sess.sockets.doors.admit(c.Doors, sess.dir); err != nil {
+			confined.Release()
+			return nil, err
+		}
 	}
 	return confined, nil
 }

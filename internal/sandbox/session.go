@@ -35,8 +35,8 @@ type sessionSandbox struct {
 	key         sessionKey
 	constraints *constraints
 	settings    *settings
-	doors       *doors // nil if commands have none
-	dir         string // in the scratch directory
+	sockets     *sockets // nil if commands have no Unix sockets
+	dir         string   // in the scratch directory
 
 	making sync.Once
 	ready  chan struct{} // closed when err is settled
@@ -159,8 +159,8 @@ func (s *Sandbox) existing(key sessionKey) (*sessionSandbox, error) {
 func (s *Sandbox) newSession(c *constraints, set *settings) *sessionSandbox {
 	s.count++
 	sess := &sessionSandbox{sandbox: s, constraints: c, settings: set, ready: make(chan struct{}), dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
-	if set.doors {
-		sess.doors = newDoors()
+	if set.unix {
+		sess.sockets = newSockets(set.sockets, s.o.Machine.StateDir, sess.refuseSocket)
 	}
 	return sess
 }
@@ -291,9 +291,6 @@ func (sess *sessionSandbox) close() {
 		return
 	}
 	sess.drop(l)
-	if sess.doors != nil {
-		sess.doors.close()
-	}
 	if l != nil && l.remove(sess.dir) {
 		return
 	}

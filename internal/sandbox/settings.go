@@ -18,10 +18,12 @@ type settings struct {
 	network Network
 	limits  ResourceLimits
 	doors   bool     // commands may have doors
+	sockets []string // of the machine, to which commands may connect
 	reveal  []string // the credentials whose files are not hidden
 
 	asks        bool // the guard is asked about renames
 	asksSockets bool // the server is asked about sockets, all of which it refuses
+	unix        bool // commands have Unix sockets, and the server is asked about connections
 	filter      []proc.Instruction
 	kernel      []proc.Limit
 	group       proc.GroupLimits
@@ -35,6 +37,7 @@ func (s *Sandbox) prepare(set settings) (*settings, error) {
 	var err error
 	set.asks = s.canAsk && !s.o.Unguarded && set.profile == profile.Workspace
 	set.asksSockets = s.canAsk && s.status.tier == Landlock && set.network.Reach == NoNetwork
+	set.unix = s.canAsk && proc.CanBorrow(s.status.tier == Namespaces) || set.doors || len(set.sockets) > 0
 	if set.filter, err = s.makeFilter(set); err != nil {
 		return nil, err
 	}
@@ -71,7 +74,7 @@ func (s *Sandbox) settingsFor(t Terms) (*settings, error) {
 
 // tighten returns the server's settings, tightened by the terms.
 func (t Terms) tighten(o Options) settings {
-	set := settings{profile: o.Profile, network: o.Network, limits: o.Limits.lower(t.Limits), doors: t.Doors, reveal: t.Reveal}
+	set := settings{profile: o.Profile, network: o.Network, limits: o.Limits.lower(t.Limits), doors: t.Doors, sockets: t.Sockets, reveal: t.Reveal}
 	if t.Profile != nil {
 		set.profile = stricter(set.profile, *t.Profile)
 	}

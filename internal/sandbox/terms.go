@@ -3,13 +3,14 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"tipstaff/internal/sandbox/profile"
 )
 
-// Terms tighten the server's settings for the commands of one rule. Doors and Reveal
-// say what the rule lends. All else only narrows: of two profiles the stricter one
+// Terms tighten the server's settings for the commands of one rule. Doors, Sockets
+// and Reveal say what the rule lends. All else only narrows: of two profiles the stricter one
 // counts, of two lists of hosts what both have, of two limits the lower one. The
 // zero Terms change nothing.
 type Terms struct {
@@ -19,6 +20,9 @@ type Terms struct {
 	Limits  ResourceLimits
 	// Doors says that the command may have doors of the server's; see [Door].
 	Doors bool
+	// Sockets are paths of the machine's Unix sockets to which the command may
+	// connect.
+	Sockets []string
 	// Reveal names the credentials whose files are not hidden, by the third column
 	// of profile/builtin/secrets.txt. Commands under other terms do not see these
 	// files.
@@ -31,7 +35,7 @@ var ErrUnmet = errors.New("the policy confines this command more than this serve
 
 // isSet reports whether the terms change anything.
 func (t Terms) isSet() bool {
-	return t.Tier != None || t.Profile != nil || t.Network != nil || t.Limits != ResourceLimits{} || t.Doors || len(t.Reveal) > 0
+	return t.Tier != None || t.Profile != nil || t.Network != nil || t.Limits != ResourceLimits{} || t.Doors || len(t.Sockets) > 0 || len(t.Reveal) > 0
 }
 
 // key returns a text that is equal for equal terms, and "" for terms that
@@ -49,6 +53,9 @@ func (t Terms) key() string {
 	}
 	if t.Doors {
 		key += " doors"
+	}
+	if len(t.Sockets) > 0 {
+		key += " sockets " + strings.Join(t.Sockets, "\x00")
 	}
 	if len(t.Reveal) > 0 {
 		key += " reveal " + strings.Join(t.Reveal, " ")
@@ -95,4 +102,10 @@ func lower[T ~int | ~int64](a, b T) T {
 		return b
 	}
 	return a
+}
+
+// DockerSockets returns the paths at which the daemon of Docker listens: the machine's
+// and the user's own.
+func DockerSockets() []string {
+	return []string{"/run/docker.sock", "/var/run/docker.sock", fmt.Sprintf("/run/user/%d/docker.sock", os.Getuid())}
 }

@@ -57,7 +57,7 @@ func TestInstructionsSayWhereCommandsRunAndHowTheyAreConfined(t *testing.T) {
 	}{
 		{
 			"a default server", Summary{Directory: "/srv/app", Writable: []string{"/srv/app"}, Network: "on", Tier: "namespaces"},
-			[]string{"start in /srv/app unless you give cwd", "A sandbox (namespaces)", "write only in /srv/app, TMPDIR", "/tmp is their own", "The network is open", "No shell runs", "no Unix sockets, no tracing"},
+			[]string{"start in /srv/app unless you give cwd", "A sandbox (namespaces)", "write only in /srv/app, TMPDIR", "/tmp is their own", "The network is open", "No shell runs", "no Unix sockets of the machine, no tracing"},
 			[]string{"confined to the directories"},
 		},
 		{

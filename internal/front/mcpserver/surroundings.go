@@ -40,7 +40,7 @@ func surroundings(s Summary) string {
 		if s.Tier == "namespaces" && !s.Open {
 			b.WriteString(" (/tmp is their own)")
 		}
-		b.WriteString("; secrets are hidden; no Unix sockets, no tracing.\n")
+		b.WriteString("; secrets are hidden; no Unix sockets of the machine, no tracing.\n")
 	}
 	switch s.Network {
 	case "":

@@ -85,6 +85,7 @@ func (l *loader) command(name string, c *Command) {
 
 func (l *loader) checkCommand(c *Command) {
 	l.checkLent(slices.Concat(c.Allow, c.Ask))
+	l.refuseSockets(c.Allow)
 	l.lendsNothing(c.Deny, "deny")
 	l.refuseApprover(c.Allow, "allow")
 	l.network(c.Network)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"net/netip"
+	"path"
 	"slices"
 	"strings"
 )
@@ -12,12 +13,14 @@ import (
 // lent.
 type CredentialKind string
 
-// What a rule can lend. The first four are words of the file.
+// What a rule can lend. The first four are words under credentials.
 const (
 	GitCredential    CredentialKind = "git"       // passwords for the hosts of a repository's remotes
 	AgentCredential  CredentialKind = "ssh-agent" // signatures by keys of the server's SSH agent
 	DockerCredential CredentialKind = "docker"    // the files with passwords for image registries
 	NPMCredential    CredentialKind = "npm"       // the files with tokens for npm
+	// SocketCredential is one Unix socket of the machine.
+	SocketCredential CredentialKind = "socket"
 	// VariableCredential is one variable of the server's environment.
 	VariableCredential CredentialKind = "environment"
 )
@@ -30,13 +33,22 @@ type Credential struct {
 	Kind CredentialKind
 	// Only narrows it: to a host for git, to the fingerprint of a key for the
 	// agent; "" means all of them. For the environment it is the name of the
-	// variable.
+	// variable, for a socket its path or DockerSocket.
 	Only string
 }
 
+// DockerSocket is the word for the sockets of Docker's daemon.
+const DockerSocket = "docker"
+
 // String returns it in the form for people and records: "git", "ssh-agent
-// SHA256:…", "environment DATABASE_URL".
-func (c Credential) String() string { return strings.TrimSpace(string(c.Kind) + " " + c.Only) }
+// SHA256:…", "environment DATABASE_URL". Of Docker's socket it says what it means: a
+// person who reads this is about to answer.
+func (c Credential) String() string {
+	if c == (Credential{SocketCredential, DockerSocket}) {
+		return "socket docker (it is the machine: who reaches it is root)"
+	}
+	return strings.TrimSpace(string(c.Kind) + " " + c.Only)
+}
 
 // Credentials are what a command is lent, sorted and without duplicates. The
 // zero Credentials are none.
@@ -110,6 +122,9 @@ func (i *Item) lentCredentials() Credentials {
 			out = append(out, Credential{AgentCredential, key.Value})
 		}
 	}
+	for _, socket := range i.Sockets {
+		out = append(out, Credential{SocketCredential, socket.Value})
+	}
 	for _, name := range i.Environment.Pass {
 		out = append(out, Credential{VariableCredential, name.Value})
 	}
@@ -121,6 +136,11 @@ func (l *loader) checkLent(items []Item) {
 	for _, item := range items {
 		for _, c := range item.Credentials {
 			l.checkCredential(&c, item.Rule.At)
+		}
+		for _, socket := range item.Sockets {
+			if socket.Value != DockerSocket && (!path.IsAbs(socket.Value) || path.Clean(socket.Value) != socket.Value) {
+				l.faults.add(socket.At, "write docker, or the absolute path of a socket", "%q is not a socket", cut(socket.Value))
+			}
 		}
 		for _, name := range item.Environment.Pass {
 			if why := whyNotLent(name.Value); name.At.Set() && why != "" {
@@ -201,6 +221,16 @@ func whyNotLent(name string) string {
 	return PassFault(name)
 }
 
+// refuseSockets reports rules that lend a socket and ask nobody. What answers at a
+// socket of the machine does more than any rule can say of the command.
+func (l *loader) refuseSockets(items []Item) {
+	for _, item := range items {
+		if len(item.Sockets) > 0 {
+			l.faults.add(item.Sockets[0].At, "move the rule to ask", "a rule under allow lends no socket of the machine: a person is asked first")
+		}
+	}
+}
+
 // lendsNothing refuses credentials in rules that permit nothing by themselves.
 func (l *loader) lendsNothing(items []Item, where string) {
 	l.refuseModes(items, where)
@@ -211,11 +241,13 @@ func (l *loader) lendsNothing(items []Item, where string) {
 		switch {
 		case len(item.Credentials) > 0:
 			at = item.Rule.At
+		case len(item.Sockets) > 0:
+			at = item.Sockets[0].At
 		case len(item.Environment.Pass) > 0:
 			at = item.Environment.Pass[0].At
 		}
 		if at.Set() {
-			l.faults.add(at, "", "a rule under %s lends nothing: credentials and environment stand at the rules under allow and ask of commands", where)
+			l.faults.add(at, "", "a rule under %s lends nothing: credentials, sockets and environment stand at the rules under allow and ask of commands", where)
 		}
 	}
 }

@@ -66,3 +66,34 @@ func TestCredentialsOfTwoLayersAreWhatBothLend(t *testing.T) {
 		}
 	}
 }
+
+// TestASocketOfTheMachineIsLentAfterAQuestionOnly: and what Docker's means is said to
+// whoever answers.
+func TestASocketOfTheMachineIsLentAfterAQuestionOnly(t *testing.T) {
+	const start = "version: 1\ncommands:\n  docker: "
+	p, err := load(start + "{allow: [ps], ask: [{rule: \"compose *\", sockets: [docker, /run/other.sock]}]}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"ps":         "",
+		"compose up": "socket /run/other.sock, socket docker (it is the machine: who reaches it is root)",
+	} {
+		got := p.Lends(language.Query{Program: "docker", Args: language.Args{Words: strings.Fields(line)}}, language.Lexical())
+		if text := strings.Join(got.Strings(), ", "); text != want {
+			t.Errorf("docker %s is lent %q, not %q", line, text, want)
+		}
+	}
+	for rules, want := range map[string]string{
+		`{allow: [{rule: "ps", sockets: [docker]}]}`:                                         "a person is asked first",
+		`{deny: [{rule: "rm", sockets: [docker]}]}`:                                          "lends nothing",
+		`{ask: [{rule: "ps", sockets: [dokcer]}]}`:                                           `"dokcer" is not a socket`,
+		`{ask: [{rule: "ps", sockets: [run/docker.sock]}]}`:                                  "is not a socket",
+		`{ask: [{rule: "ps", sockets: [/run/../etc/x]}]}`:                                    "is not a socket",
+		"{ask: [ps]}\nprofiles: {p: {match: {agent: a}, ask: [{rule: x, sockets: docker}]}}": "lends nothing",
+	} {
+		if _, err := load(start + rules + "\n"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", rules, err, want)
+		}
+	}
+}

@@ -83,6 +83,7 @@ type Item struct {
 	TTY        Text `key:"tty" enum:"deny" doc:"Under allow and ask, deny: what the rule matches gets no terminal."`
 
 	Credentials []LentCredential `key:"credentials" doc:"Under allow and ask: what this command alone is lent, with everything that it starts."`
+	Sockets     []Text           `key:"sockets" single:"true" doc:"Under ask: Unix sockets of the machine that this command alone reaches: docker, or paths. Whoever reaches Docker's socket is root."`
 	Environment PassedVariables  `key:"environment" doc:"Under allow and ask: variables of the server that this command alone gets."`
 }
 

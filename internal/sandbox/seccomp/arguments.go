@@ -97,7 +97,7 @@ func socketFamily(o Options) decision {
 	var families []answer
 	switch {
 	case o.AskUnix:
-		families = append(families, answer{equals, afUnix, ask})
+		families = append(families, answer{equals, afUnix, connected(esocktnosupport)})
 	case o.AllowUnix:
 		families = append(families, answer{equals, afUnix, allow})
 	}
@@ -115,15 +115,24 @@ func socketFamily(o Options) decision {
 	return orElse(low(0), families, eafnosupport)
 }
 
-// pair allows socket pairs that cannot be used for other peers. A datagram
-// socket can: although connected to its peer, it still sends to any address
-// that it is given, such as that of the system log.
+// pair allows socket pairs that cannot be used for other peers.
 func pair(o Options) decision {
-	var types decision = allow
-	if !o.AllowUnix {
-		types = oneOfMasked(low(1), sockTypeMask, []uint32{sockStream, sockSeqpacket}, allow, eperm)
+	var types decision = connected(eperm)
+	switch {
+	case o.AskUnix:
+		types = connected(esocktnosupport)
+	case o.AllowUnix:
+		types = allow
 	}
 	return oneOf(low(0), []uint32{afUnix}, types, eafnosupport)
+}
+
+// connected allows the types of Unix sockets that reach nobody but by connect. A
+// datagram socket does: even one that is connected sends to any address that a message
+// names, such as that of the system log. The address of sendmsg lies in memory, which
+// changes after a check, so that only who makes the call for the command could decide.
+func connected(otherwise verdict) decision {
+	return oneOfMasked(low(1), sockTypeMask, []uint32{sockStream, sockSeqpacket}, allow, otherwise)
 }
 
 // oneOf chooses yes if a word is one of the values, else no.

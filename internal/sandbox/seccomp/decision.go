@@ -20,6 +20,7 @@ const (
 	eperm           = errno | 1
 	enosys          = errno | 38
 	eprotonosupport = errno | 93
+	esocktnosupport = errno | 94
 	eopnotsupp      = errno | 95
 	eafnosupport    = errno | 97
 )

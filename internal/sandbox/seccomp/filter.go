@@ -75,11 +75,12 @@ type Options struct {
 	// these calls fail with ENOSYS.
 	AskRenames bool
 
-	// AskUnix passes the creation of every Unix socket, and every connect, to a
-	// supervisor, because the filter cannot see the address. The supervisor
-	// makes the sockets itself, already connected, so that a command never has
-	// one that it could connect elsewhere. The filter then needs a listener.
-	// AskUnix takes precedence over AllowUnix.
+	// AskUnix allows Unix sockets that must be connected (SOCK_STREAM and
+	// SOCK_SEQPACKET), and passes every connect and listen, whatever the family,
+	// to a supervisor: the filter sees no address. The supervisor must make the
+	// connection itself. If the kernel carried the call out after a check, the
+	// command could have changed the address or the descriptor meanwhile. The
+	// filter then needs a listener. AskUnix takes precedence over AllowUnix.
 	AskUnix bool
 
 	// AskSockets passes the sockets of the internet that Sockets does not allow to a

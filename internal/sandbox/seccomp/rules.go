@@ -56,8 +56,8 @@ func rules(o Options) []rule {
 			"rename renameat renameat2", ask})
 	}
 	if o.AskUnix {
-		list = append(list, rule{"the address of a Unix socket lies in memory; the supervisor knows its own sockets and lets others through",
-			"connect", ask})
+		list = append(list, rule{"the address lies in memory; the supervisor makes the connection, and knows by listen whose socket is at its other end",
+			"connect listen", ask})
 	}
 	return append(list, argumentRules(o)...)
 }

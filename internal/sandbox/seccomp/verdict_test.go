@@ -133,9 +133,13 @@ var promises = []struct {
 	{say: "upper bits do not hide a Unix socket", call: "socket", args: []uint64{upper | 1, 1}, want: eafnosupport, when: both(internet, noUnix)},
 	{say: "upper bits do not hide the internet", call: "socket", args: []uint64{upper | 2, 1}, want: eperm, when: both(noSockets, asksNoSockets)},
 	{say: "Unix sockets are an option", call: "socket", args: []uint64{1, 2}, want: allow, when: withUnix},
-	{say: "a Unix socket is asked about", call: "socket", args: []uint64{1, 1}, want: ask, when: doors},
-	{say: "also with upper bits set", call: "socket", args: []uint64{upper | 1, upper | 1}, want: ask, when: doors},
-	{say: "and so is every connection", call: "connect", args: []uint64{fd}, want: ask, when: doors},
+	{say: "a Unix socket for streams is free", call: "socket", args: []uint64{upper | 1, upper | 0x80801}, want: allow, when: asksUnix},
+	{say: "and one for packets", call: "socket", args: []uint64{1, 5}, want: allow, when: asksUnix},
+	{say: "one for datagrams could be pointed anywhere", call: "socket", args: []uint64{1, upper | 2}, want: esocktnosupport, when: asksUnix},
+	{say: "a raw one is one for datagrams", call: "socket", args: []uint64{1, 3}, want: esocktnosupport, when: asksUnix},
+	{say: "every connection is asked about", call: "connect", args: []uint64{fd}, want: ask, when: asksUnix},
+	{say: "and every socket that listens", call: "listen", args: []uint64{fd}, want: ask, when: asksUnix},
+	{say: "a pair of datagram sockets is one for datagrams", call: "socketpair", args: []uint64{1, 2}, want: esocktnosupport, when: asksUnix},
 	{say: "TCP", call: "socket", args: []uint64{2, 0x80801, 6}, want: allow, when: internet},
 	{say: "UDP over IPv6", call: "socket", args: []uint64{10, 0x80802}, want: allow, when: internet},
 	{say: "MPTCP, which Go's servers try first", call: "socket", args: []uint64{2, 1, 262}, want: allow, when: internet},
@@ -146,7 +150,7 @@ var promises = []struct {
 	{say: "the kernel's ciphers are refused", call: "socket", args: []uint64{38, 5}, want: eafnosupport, when: internet},
 	{say: "virtual machine sockets are refused", call: "socket", args: []uint64{40, 1}, want: eafnosupport, when: internet},
 	{say: "packet sockets are refused", call: "socket", args: []uint64{17, 3}, want: eafnosupport, when: internet},
-	{say: "a socket that there is can be used", call: "connect", args: []uint64{fd}, want: allow, when: noDoors},
+	{say: "a socket that there is can be used", call: "connect", args: []uint64{fd}, want: allow, when: freeConnect},
 
 	{say: "shared memory of others is refused", call: "shmget", want: eperm, when: sharedIPC},
 	{say: "shared memory is refused also by a number that was guessed", call: "shmat", want: eperm, when: sharedIPC},
@@ -168,14 +172,14 @@ func asksSockets(o Options) bool   { return o.AskSockets }
 func asksNoSockets(o Options) bool { return !o.AskSockets }
 func internet(o Options) bool      { return o.Sockets == Internet }
 func noUnix(o Options) bool        { return !o.AllowUnix && !o.AskUnix }
-func noFreeUnix(o Options) bool    { return !o.AllowUnix }
-func doors(o Options) bool         { return o.AskUnix }
-func noDoors(o Options) bool       { return !o.AskUnix }
+func noFreeUnix(o Options) bool    { return !o.AllowUnix && !o.AskUnix }
 func withUnix(o Options) bool      { return o.AllowUnix && !o.AskUnix }
 func asksRenames(o Options) bool   { return o.AskRenames }
 func asksNothing(o Options) bool   { return !o.AskRenames }
 func sharedIPC(o Options) bool     { return !o.OwnIPC }
 func ownIPC(o Options) bool        { return o.OwnIPC }
+func asksUnix(o Options) bool      { return o.AskUnix }
+func freeConnect(o Options) bool   { return !o.AskUnix }
 
 func noAttributes(o Options) bool   { return !o.Attributes }
 func withAttributes(o Options) bool { return o.Attributes }

@@ -29,7 +29,7 @@ type try struct {
 }
 
 func tries() []try {
-	return slices.Concat(fileTries(), modeTries(), processTries(), signalTries(), socketTries(), kernelTries(), callTries(), foreignTries(), selfTries(), limitTries())
+	return slices.Concat(fileTries(), modeTries(), processTries(), signalTries(), socketTries(), unixTries(), kernelTries(), callTries(), foreignTries(), selfTries(), limitTries())
 }
 
 func attempt(args []string) error {
@@ -85,7 +85,7 @@ func errnoName(e syscall.Errno) string {
 		syscall.EFBIG: "EFBIG", syscall.ENOSPC: "ENOSPC", syscall.EROFS: "EROFS", syscall.ELOOP: "ELOOP", syscall.ENOSYS: "ENOSYS",
 		syscall.EOPNOTSUPP: "EOPNOTSUPP", syscall.EAFNOSUPPORT: "EAFNOSUPPORT", syscall.EPROTONOSUPPORT: "EPROTONOSUPPORT",
 		syscall.ENETUNREACH: "ENETUNREACH", syscall.ECONNREFUSED: "ECONNREFUSED", syscall.ETIMEDOUT: "ETIMEDOUT", syscall.EDQUOT: "EDQUOT",
-		syscall.ENOEXEC: "ENOEXEC", syscall.EDOM: "EDOM",
+		syscall.ENOEXEC: "ENOEXEC", syscall.ESOCKTNOSUPPORT: "ESOCKTNOSUPPORT", syscall.EPROTOTYPE: "EPROTOTYPE", syscall.ENOTCONN: "ENOTCONN", syscall.EDOM: "EDOM",
 	}
 	if name := names[e]; name != "" {
 		return name
