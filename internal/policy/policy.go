@@ -88,7 +88,7 @@ func New(s Settings) *Policy {
 		{patterns{offer}, argumentsNext},
 		{arguments{s.Arguments}, argumentsNext},
 		{inner{s.Arguments, s.Environment}, argumentsNext},
-		{environment{vars: s.Environment, ruled: s.File != nil}, restLast},
+		{environment{vars: s.Environment, file: s.File}, restLast},
 		{narrowEnvironment{}, restLast}, // of the environment that the previous rule has made
 		{lentEnvironment{s.Environment}, restLast},
 		{timeout{s.Limits}, restLast},

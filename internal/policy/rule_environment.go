@@ -13,7 +13,7 @@ import (
 // rule of the directory, whose path it passes on as PWD.
 type environment struct {
 	vars  *Environment
-	ruled bool // by a policy file, beside the allowlist
+	file  *language.Policy // nil: only the allowlist says what may run
 	// some reports, for a script, which names the file passes on to some command: the
 	// script may hold them, and each of its commands is judged.
 	some func(name string) bool
@@ -64,7 +64,7 @@ func (r environment) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 
 // refused says why a command does not run with a variable that it was given, "" if it
 // does. Where every program may run, no variable leads to code that could not be started
-// anyway; a later default of the file that confines instead of naming answers here, too.
+// anyway; nor inside of the sandbox, unless the command is lent something.
 func (r environment) refused(name string, req *tipstaff.Request, w World, d *Draft) string {
 	if slices.ContainsFunc(req.Fixed, func(kv string) bool { return nameOf(kv) == name }) {
 		return "the server sets it itself"
@@ -72,7 +72,10 @@ func (r environment) refused(name string, req *tipstaff.Request, w World, d *Dra
 	if function, is := exportedFunction(name); is && addsCommand(function, w) {
 		return ""
 	}
-	if rule, _ := environmentRules().named(name, ofCaller); d.Allowlist.Any && !r.ruled && language.PassFault(name) == "" && !rule.ambient {
+	rule, _ := environmentRules().named(name, ofCaller)
+	switch {
+	case language.PassFault(name) != "":
+	case r.file != nil && r.file.Inside() && len(d.Credentials) == 0, r.file == nil && d.Allowlist.Any && !rule.ambient:
 		return ""
 	}
 	return assignmentFault(name)
@@ -116,7 +119,7 @@ func (r environment) modeOf(req *tipstaff.Request, d *Draft) mode {
 	switch {
 	case req.Terminal == nil:
 		return alone
-	case d.Allowlist.Any && !r.ruled:
+	case d.Allowlist.Any && r.file == nil:
 		return editing
 	}
 	return atTerminal

@@ -83,7 +83,7 @@ func (p *Policy) decideScript(req tipstaff.Request, w World, limits FamilyLimits
 	if err != nil {
 		found = append(found, unreadable(err))
 	}
-	for _, r := range []Rule{directory{}, fileRoots{p.settings.File}, environment{p.settings.Environment, p.settings.File != nil, p.passesSome}, narrowEnvironment{}, lentEnvironment{p.settings.Environment}} {
+	for _, r := range []Rule{directory{}, fileRoots{p.settings.File}, environment{p.settings.Environment, p.settings.File, p.passesSome}, narrowEnvironment{}, lentEnvironment{p.settings.Environment}} {
 		found = append(found, r.Judge(&req, w, &d)...)
 	}
 	if f := p.settings.File; f != nil {

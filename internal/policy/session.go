@@ -1,6 +1,9 @@
 package policy
 
-import "tipstaff"
+import (
+	"tipstaff"
+	"tipstaff/internal/policy/language"
+)
 
 // AdmitSession judges the request for a terminal session (contract B1, B2, B11)
 // and returns it with its canonical directory, the variables that its commands
@@ -32,5 +35,6 @@ func (p *Policy) AdmitSession(s tipstaff.Session, w World) (tipstaff.Session, er
 // of any program. The session then keeps the variable for these; others do not
 // get it.
 func (p *Policy) passesSome(name string) bool {
-	return p.settings.File != nil && p.settings.File.PassesSome(name)
+	f := p.settings.File
+	return f != nil && (f.PassesSome(name) || f.Inside() && language.PassFault(name) == "")
 }
