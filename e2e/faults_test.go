@@ -50,7 +50,7 @@ func failToStart(t *testing.T, env []string) {
 		end   string // in the operator's account
 	}{
 		{"its interpreter is missing", func() func() { write("#!/no/such/interpreter\n"); return func() { write("#!/bin/sh\necho well\n") } }, "interpreter", `step "execute": no such file or directory`},
-		{"it is no program", func() func() { write("no program"); return func() { write("#!/bin/sh\necho well\n") } }, "format", `step "execute": exec format error`},
+		{"it is no program", func() func() { write("no program"); return func() { write("#!/bin/sh\necho well\n") } }, "names no interpreter", `step "execute": exec format error`},
 		{"it is being written", func() func() {
 			f, err := os.OpenFile(tool, os.O_WRONLY, 0)
 			if err != nil {

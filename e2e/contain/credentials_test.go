@@ -353,9 +353,14 @@ func (l *lender) nextCommand(s *kit.Server) {
 	if !strings.Contains(first.Stdout, "agent:/run/tipstaff/") || !strings.HasSuffix(second.Stdout, "agent:\n") {
 		t.Errorf("%+v, then %+v", first, second)
 	}
-	writeFiles(t, l.work, map[string]string{"other": "python3 -c 'import socket; socket.socket(socket.AF_UNIX)'"})
-	if r := s.InSession(id, "sh", []string{"./other"}).JSON(); r.ExitCode == 0 || !strings.Contains(r.Stderr, "Address family not supported") {
-		t.Errorf("a command without the rule has Unix sockets: %+v", r)
+	// The next command knows where the agent is, and is not let to it: neither to the
+	// person's socket nor to the door that the first one had.
+	_, door, _ := strings.Cut(strings.TrimSpace(first.Stdout), "agent:")
+	for _, socket := range []string{l.agent, door} {
+		writeFiles(t, l.work, map[string]string{"other": "SSH_AUTH_SOCK=" + socket + " ssh-add -l"})
+		if r := s.InSession(id, "sh", []string{"./other"}).JSON(); r.ExitCode == 0 || strings.Contains(r.Stdout, "SHA256:") {
+			t.Errorf("a command without the rule reaches %s: %+v", socket, r)
+		}
 	}
 }
 

@@ -114,7 +114,7 @@ func TestAStartThatFailsIsToldRecordedAndForgotten(t *testing.T) {
 		},
 		"it is no program any more": {
 			func(r *real) func() { return r.rewritten("no program") },
-			failure{tipstaff.ProgramNotExecutable, "format", []string{`step "execute"`, "exec format error"}},
+			failure{tipstaff.ProgramNotExecutable, "names no interpreter", []string{`step "execute"`, "exec format error"}},
 		},
 		"it is being written": {
 			func(r *real) func() {

@@ -53,7 +53,7 @@ var machineSockets = []struct {
 }
 
 // noMachineSockets begins what is said of a socket that a command does not reach.
-const noMachineSockets = "reach no Unix sockets of the machine"
+const noMachineSockets = "commands reach no Unix sockets of the machine"
 
 // refuseSocket keeps that commands were not let to a socket, by its path or abstract name.
 func (sess *sessionSandbox) refuseSocket(path string) {
@@ -64,7 +64,7 @@ func (sess *sessionSandbox) refuseSocket(path string) {
 			break
 		}
 	}
-	sess.refuse(refusal{why: "Commands " + noMachineSockets + ", and " + path + " is one: " + instead})
+	sess.refuse(refusal{why: "The sandbox refused a connection: " + noMachineSockets + ", and " + path + " is one: " + instead})
 }
 
 // datagrams matches what programs print that make Unix sockets for datagrams.
@@ -94,7 +94,7 @@ func (c *Confined) whyNoSocket(p remark) string {
 		if _, lent := c.paths[m.door]; lent || slices.ContainsFunc(c.session.settings.sockets, func(path string) bool { return m.path.Match([]byte(path)) }) {
 			return ""
 		}
-		return "commands " + noMachineSockets + ": " + m.instead
+		return noMachineSockets + ": " + m.instead
 	}
 	return ""
 }
