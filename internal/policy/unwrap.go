@@ -31,7 +31,7 @@ type layer struct {
 const maxLayers = 8
 
 // layerJudge judges the layers of a command, from the outermost on.
-type layerJudge interface {
+type layerJudge interface { //nolint:interfacebloat // two judges share one walk
 	// layer judges a layer by itself.
 	layer(l *layer)
 	// admit reports whether the layer around it may start a layer.

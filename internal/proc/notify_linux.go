@@ -250,7 +250,7 @@ const pidfdThread = unix.O_EXCL
 // caller closes it, and does so soon: what it refers to stays open meanwhile.
 func (c *call) Borrow(fd int32) (int, error) {
 	of, err := unix.PidfdOpen(c.PID(), pidfdThread)
-	if err == unix.EINVAL {
+	if errors.Is(err, unix.EINVAL) {
 		// An older kernel knows processes only. A thread may have descriptors of its
 		// own; then this is another one, also of the command.
 		var group int

@@ -39,6 +39,16 @@ func leave(live Live, cause tipstaff.Cause, p Started, c *sandbox.Confined, rest
 	return st, live.Leave(l) || !l.giveUp()
 }
 
+// end ends what a command has left running, unless somebody takes it. It returns how the
+// command ended, and how many processes still ran.
+func end(live Live, cause tipstaff.Cause, p Started, c *sandbox.Confined, grace, rest time.Duration) (st proc.Status, left int) {
+	if st, taken := leave(live, cause, p, c, rest); taken {
+		return st, 0
+	}
+	left = p.End(grace)
+	return p.Status(), left
+}
+
 // giveUp leaves the processes to the command again, and reports whether they have not
 // been ended meanwhile.
 func (l *Leftover) giveUp() bool {

@@ -169,12 +169,7 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	waits := cause == tipstaff.TimedOut && c.WaitsForInput()
 	c.end(errOver)
 	ended := time.Now()
-	left := 0
-	st, outlived := leave(live, cause, p, confined, g.Timeout()-ended.Sub(started))
-	if !outlived {
-		left = p.End(grace)
-		st = p.Status()
-	}
+	st, left := end(live, cause, p, confined, grace, g.Timeout()-ended.Sub(started))
 	s.finish(drainGrace)
 	kept.End()
 
@@ -183,9 +178,7 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	r.WaitedForInput = waits
 	r.Stdout, r.Stderr = s.output()
 	r.Bound, r.Spooled = g.OutputBytes(), kept.Spooled()
-	if of, is := p.(Reporter); is {
-		of.Report(&r)
-	}
+	reportTo(&r, p)
 	confined.Explain(&r)
 	giveBack(&r, confined, lent)
 	l.explainVariables(g, &r)
@@ -195,6 +188,13 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 		return tipstaff.Result{}, startError(g, proc.ErrUnstarted)
 	}
 	return r, nil
+}
+
+// reportTo adds what only the command knows of how it has ended.
+func reportTo(r *tipstaff.Result, p Started) {
+	if of, is := p.(Reporter); is {
+		of.Report(r)
+	}
 }
 
 // confine prepares the confinement of a command, and the loan of its credentials; the

@@ -75,11 +75,11 @@ func (d *sessionListener) accept(ctx context.Context, to netip.AddrPort) error {
 		var passes net.Error
 		switch {
 		case err == nil:
-			c := conn.(*client)
+			c := conn.(*client) //nolint:errcheck,forcetypeassert // Accept returns no others
 			c.open = false // its first bytes are no header
 			go d.relay(ctx, c, to)
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // the end of the sandbox is no fault
 		case errors.As(err, &passes) && passes.Temporary(): //nolint:staticcheck // as net/http
 			time.Sleep(acceptPause)
 		default:

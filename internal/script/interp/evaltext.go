@@ -55,7 +55,7 @@ func (s *Shell) refusesHere(st *syntax.Stmt) bool {
 	if !is {
 		return false
 	}
-	fault := f.(*scan.Fault) //nolint:forcetypeassert // only such are stored
+	fault := f.(*scan.Fault) //nolint:errcheck,forcetypeassert // only such are stored
 	if s.at(st.Position); fault.Hint != "" {
 		s.errorf("%s. %s", fault.What, fault.Hint)
 	} else {

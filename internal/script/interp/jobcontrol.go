@@ -52,10 +52,9 @@ func (s *Shell) jobsSeen() []*job {
 	return s.others
 }
 
-// wait waits for jobs, and has the status of the last that is named; with -n that of
-// the first that ends.
-func wait(s *Shell, a []string) int {
-	args, first, name := a[1:], false, ""
+// waitOptions reads the options of wait: first is -n, name that of -p. If ok is false,
+// status is that of wait.
+func (s *Shell) waitOptions(args []string) (rest []string, first bool, name string, status int, ok bool) {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		opt := args[0]
 		args = args[1:]
@@ -73,21 +72,31 @@ func wait(s *Shell, a []string) int {
 				}
 				if !validName(name) {
 					s.errorf("wait: `%s': not a valid identifier", name)
-					return 2
+					return nil, false, "", 2, false
 				}
 				i = len(opt)
 			default:
-				return s.usage("wait", "%s: invalid option", opt)
+				return nil, false, "", s.usage("wait", "%s: invalid option", opt), false
 			}
 		}
 	}
 	if name != "" {
 		if err := s.unset(name); err != nil {
 			s.fail(err)
-			return s.status
+			return nil, false, "", s.status, false
 		}
 	}
-	list, status := s.jobs, 0
+	return args, first, name, 0, true
+}
+
+// wait waits for jobs, and has the status of the last that is named; with -n that of
+// the first that ends.
+func wait(s *Shell, a []string) int {
+	args, first, name, status, ok := s.waitOptions(a[1:])
+	if !ok {
+		return status
+	}
+	list := s.jobs
 	if len(args) > 0 {
 		list, status = s.jobsNamed(args)
 	}

@@ -294,7 +294,7 @@ type xargsReader struct {
 
 // line reads the items of one line. With -I the line is one item, and a blank at the end
 // of a line joins the next one.
-func (r *xargsReader) line() (more bool, err error) {
+func (r *xargsReader) line() (more bool, err error) { //nolint:funlen // the states of one reader
 	if r.over {
 		return false, nil
 	}
@@ -316,7 +316,7 @@ func (r *xargsReader) line() (more bool, err error) {
 		if fault != nil {
 			r.over = true
 			switch {
-			case fault != io.EOF: //nolint:errorlint // bufio gives it as it is
+			case fault != io.EOF:
 				return false, fmt.Errorf("read error: %s", reason(fault))
 			case quote != 0:
 				return false, r.unmatched(quote)
