@@ -12,8 +12,8 @@ import (
 // environment gives a command its variables (contract B11). It comes after the
 // rule of the directory, whose path it passes on as PWD.
 type environment struct {
-	vars  *Environment
-	file  *language.Policy // nil: only the allowlist says what may run
+	vars *Environment
+	file *language.Policy // nil: only the allowlist says what may run
 	// some reports, for a script, which names the file passes on to some command: the
 	// script may hold them, and each of its commands is judged.
 	some func(name string) bool

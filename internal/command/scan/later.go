@@ -3,6 +3,7 @@ package scan
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -128,10 +129,5 @@ func isLater(path []syntax.Node) bool {
 }
 
 func within(list []*syntax.Stmt, st *syntax.Stmt) bool {
-	for _, one := range list {
-		if one == st {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, st)
 }

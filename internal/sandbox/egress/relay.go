@@ -76,7 +76,7 @@ func (d *sessionListener) accept(ctx context.Context, to netip.AddrPort) error {
 		switch {
 		case err == nil:
 			c := conn.(*client) //nolint:errcheck,forcetypeassert // Accept returns no others
-			c.open = false // its first bytes are no header
+			c.open = false      // its first bytes are no header
 			go d.relay(ctx, c, to)
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // the end of the sandbox is no fault

@@ -57,13 +57,14 @@ func umask(s *Shell, a []string) int {
 func symbolicMask(mask int) string {
 	var parts []string
 	for i, who := range []string{"u", "g", "o"} {
-		text := who + "="
+		var text strings.Builder
+		text.WriteString(who + "=")
 		for j, c := range "rwx" {
 			if mask&(1<<(8-3*i-j)) == 0 {
-				text += string(c)
+				text.WriteString(string(c))
 			}
 		}
-		parts = append(parts, text)
+		parts = append(parts, text.String())
 	}
 	return strings.Join(parts, ",")
 }

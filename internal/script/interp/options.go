@@ -231,7 +231,7 @@ func shopt(s *Shell, a []string) int {
 // list is what set -o writes, or set +o: commands that bring the options back.
 func (o *options) list(table bool) string {
 	var text strings.Builder
-	for _, name := range strings.Fields("allexport braceexpand emacs errexit errtrace functrace hashall histexpand history ignoreeof interactive-comments keyword monitor noclobber noexec noglob nolog notify nounset onecmd physical pipefail posix privileged verbose vi xtrace") {
+	for name := range strings.FieldsSeq("allexport braceexpand emacs errexit errtrace functrace hashall histexpand history ignoreeof interactive-comments keyword monitor noclobber noexec noglob nolog notify nounset onecmd physical pipefail posix privileged verbose vi xtrace") {
 		p := o.named(name)
 		switch on := p != nil && *p || p == nil && fixedOption(name, true); {
 		case table:

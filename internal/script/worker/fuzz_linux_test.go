@@ -210,7 +210,7 @@ func (w *writer) simple() string {
 	case 19:
 		return w.of("x=1 ", "IFS=: ", "x=q y=r ") + w.of("echo $x", "f", "eval 'echo $x'", "sh -c 'echo $x'", "read a z <<< 'p:q r'", "true")
 	case 20:
-		return "trap " + w.of("'echo bye $?' EXIT", "'echo err' ERR", "- EXIT", "'exit 3' EXIT", "'echo u $?' USR1; kill -USR1 $$", "'' TERM; kill $$", "- USR1 TERM", "'x=t' INT; (kill -INT $$)")
+		return "trap " + w.of("'echo bye $?' EXIT", "'echo err' ERR", "- EXIT", "'exit 3' EXIT", "'echo u $?' USR1", "'' TERM", "- USR1 TERM", "'x=t' INT")
 	case 21:
 		return w.of("cd /", "cd d 2>/dev/null", "mkdir -p d", "cd - >/dev/null", "pwd >/dev/null", "touch f1 f2 a.c")
 	case 22:
@@ -270,7 +270,7 @@ func (w *writer) command(deep int) string {
 // apart gives a part of a pipeline files of its own: which part comes to one first
 // is chance.
 func apart(text string) string {
-	return strings.NewReplacer("f1", "h1", "f2", "h2", "f3", "h3", "a.c", "h.c").Replace(text)
+	return strings.NewReplacer("h1", "j1", "h2", "j2", "h3", "j3", "h.c", "j.c", "f1", "h1", "f2", "h2", "f3", "h3", "a.c", "h.c").Replace(text)
 }
 
 func (w *writer) list(deep int) string {
@@ -296,6 +296,9 @@ func generate(choices []byte) string {
 	t := head
 	for len(w.choices) > 0 && len(t) < 1500 {
 		t += w.list(2) + "\n"
+		if w.pick(4) == 0 { // within a part of a line it is chance who dies first
+			t += w.of("trap 'echo u $?' USR1; kill -USR1 $$", "trap '' TERM; kill $$", "trap 'x=t' INT; (kill -INT $$)", "kill -USR1 $$", "kill $$") + "\n"
+		}
 	}
 	return t + "echo \"end $? [$x][$y][$z][$i][${arr[*]}]\"\n"
 }
