@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -69,10 +70,20 @@ func (p *Proxy) Relay(ctx context.Context, l net.Listener, to netip.AddrPort) er
 // example because the server has no descriptor left.
 const acceptPause = 50 * time.Millisecond
 
+// passes reports whether later connections can be accepted in spite of an error: the
+// other end gave up, or descriptors or memory are short.
+func passes(err error) bool {
+	for _, e := range []syscall.Errno{syscall.ECONNABORTED, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
 func (d *sessionListener) accept(ctx context.Context, to netip.AddrPort) error {
 	for {
 		conn, err := d.Accept()
-		var passes net.Error
 		switch {
 		case err == nil:
 			c := conn.(*client) //nolint:errcheck,forcetypeassert // Accept returns no others
@@ -80,7 +91,7 @@ func (d *sessionListener) accept(ctx context.Context, to netip.AddrPort) error {
 			go d.relay(ctx, c, to)
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // the end of the sandbox is no fault
-		case errors.As(err, &passes) && passes.Temporary(): //nolint:staticcheck // as net/http
+		case passes(err):
 			time.Sleep(acceptPause)
 		default:
 			return fmt.Errorf("cannot accept connections to %s: %w", to, err)
