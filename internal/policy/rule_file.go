@@ -170,8 +170,9 @@ func (j *fileJudge) admit(l *layer) bool {
 	case s.Itself, ofWorkspace(s), ofProject(s):
 		got, ok, l.contained = named{name: path.Base(word)}, true, true
 	}
-	if !ok && j.policy.Inside() {
+	if !ok && j.policy.Inside() { // no rule has judged this file, so it is lent nothing, whatever its name
 		got, ok, l.contained = named{name: path.Base(word)}, true, true
+		j.narrow(j.policy.FileBounds(j.who), nil)
 	}
 	if !ok {
 		j.add(j.notNamed(word, s.By))

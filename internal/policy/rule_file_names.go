@@ -41,6 +41,9 @@ func (n fileNames) admit(word string, program Program) (named, bool) {
 	}
 	if listed {
 		got.name, got.otherNames = name, ofPattern(name, word)
+		if got.otherNames != nil && got.err == nil { // a link is what it leads to as well
+			got.otherNames = append(got.otherNames, n.all(got.program.File, path.Base(word))...)
+		}
 		return got, true
 	}
 	if got.err != nil {

@@ -85,6 +85,42 @@ func TestAWrappedCommandIsLentWhatEveryLayersRuleLends(t *testing.T) {
 	}
 }
 
+// TestInsideAFileThatNoRuleJudgedIsLentNothing: in another directory a relative path is
+// another file, which may have any name.
+func TestInsideAFileThatNoRuleJudgedIsLentNothing(t *testing.T) {
+	p := policy.New(withFile(t, `version: 1
+default: inside
+sandbox: {network: [all.test]}
+commands:
+  env|find|git: {allow: [{rule: "*", credentials: [git]}], network: [lent.test]}
+`))
+	for line, want := range map[string]bool{ // the first is the control
+		"env git push":                     true,
+		"env -C sub ./tool":                false,
+		"env -C sub ./git push":            false,
+		"env env -C sub ./git push":        false,
+		"find . -execdir ./tool ;":         false,
+		"find . -execdir ./git push ;":     false,
+		"git -C sub push --exec=./tool x":  false,
+		"env ./tool":                       false,
+		"env -C sub git push":              true,
+		"env -C sub /nowhere/../git push":  false,
+		"git -c core.sshCommand=./x fetch": false,
+	} {
+		w := allowing().unset()
+		w.files = map[string]string{"/work/tool": "", "/work/git": "", "/work/sub/tool": "", "/work/sub/git": ""}
+		d := p.Decide(tipstaff.Request{Family: tipstaff.Execute, Argv: strings.Fields(line)}, w)
+		if d.Effect != policy.Allow {
+			t.Fatalf("%s: %s", line, answer(d))
+		}
+		l := d.LaunchPreview()
+		if got := l.Credentials != nil; got != want || slices.Contains(l.Bounds.Network.Hosts, "lent.test") != want {
+			t.Errorf("%s is lent %v and reaches %v", line, l.Credentials, l.Bounds.Network.Hosts)
+		}
+		d.Close()
+	}
+}
+
 func TestAPersonAllowsWhatIsLentToo(t *testing.T) {
 	d := lent(t, "git push")
 	q, ok := d.Question()

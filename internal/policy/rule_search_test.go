@@ -15,7 +15,7 @@ func TestAPathOfTheCallersLeadsToWhatIsJudged(t *testing.T) {
 version: 1
 commands:
   ls|env|timeout|nice|xargs: {allow: ["*"]}
-  python3: {allow: ["*"]}
+  python3: {allow: ["*"], deny: ["-c"]}
   pytest: {deny: [--evil]}
   .venv/bin/*: {allow: ["*"]}
 `))
@@ -33,6 +33,10 @@ commands:
 		{"nowhere", "/missing", "ls", ""},
 		{"no directory", "", "ls", ""},
 		{"a link to a listed program", "/work/.venv/bin", "python3 x", "/work/.venv/bin/python3"},
+		{"such a link under another name", "/work/.venv/bin", "python x", "/work/.venv/bin/python"},
+		{"a rule for what it leads to", "/work/.venv/bin", "python -c x", ""},
+		{"the same by its path", "/usr/bin", ".venv/bin/python -c x", ""},
+		{"the same through a wrapper", "/usr/bin", "timeout 5 .venv/bin/python -c x", ""},
 		{"through a wrapper", "/work/.venv/bin:/usr/bin", "timeout 5 pytest x", "/usr/bin/timeout"},
 		{"a rule through a wrapper", "/work/.venv/bin:/usr/bin", "timeout 5 nice pytest --evil", ""},
 		{"another program through a wrapper", "/work/bin:/usr/bin", "timeout 5 ls", ""},
@@ -42,7 +46,7 @@ commands:
 		{"too many directories", strings.Repeat("/x:", 1024) + "/usr/bin", "ls", ""},
 	} {
 		w := allowing().unset()
-		w.files = map[string]string{"/work/.venv/bin/pytest": "", "/work/.venv/bin/python3": "python3", "/work/bin/ls": "", "/work/ls": ""}
+		w.files = map[string]string{"/work/.venv/bin/pytest": "", "/work/.venv/bin/python3": "python3", "/work/.venv/bin/python": "python3", "/work/bin/ls": "", "/work/ls": ""}
 		d := p.Decide(tipstaff.Request{Family: tipstaff.Execute, Argv: strings.Fields(c.argv), Env: []string{"PATH=" + c.path}}, w)
 		g, ok := d.Grant()
 		switch {

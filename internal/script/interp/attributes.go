@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// makeLocal makes a name a variable of the function at hand.
+// makeLocal makes a name a variable of the function at hand. It is exported if the one
+// that it hides is.
 func (s *Shell) makeLocal(name string) {
 	at := s.vars
 	for at.brief && at.outer != nil {
@@ -16,7 +17,7 @@ func (s *Shell) makeLocal(name string) {
 	if v, ok := at.names[name]; ok && v.local {
 		return
 	}
-	n := variable{local: true}
+	n := variable{local: true, exports: s.vars.holder(name).names[name].exports}
 	if at.outer != nil {
 		if o := at.outer; o.brief {
 			if v, ok := o.names[name]; ok { // inherited from the command's own variables

@@ -102,7 +102,7 @@ func control(name string) command {
 	case "jobs":
 		return jobs
 	case "disown":
-		return func(*Shell, []string) int { return 0 } // all jobs end with the session
+		return disown
 	}
 	return nil
 }

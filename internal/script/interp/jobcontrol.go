@@ -138,6 +138,43 @@ func wait(s *Shell, a []string) int {
 	return status
 }
 
+// disown takes jobs out of those that jobs and wait know. They end with the script all
+// the same.
+func disown(s *Shell, a []string) int {
+	args, opts := a[1:], ""
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		opt := args[0]
+		args = args[1:]
+		if opt == "--" {
+			break
+		}
+		if strings.Trim(opt[1:], "ahr") != "" {
+			return s.usage("disown", "%s: invalid option", opt)
+		}
+		opts += opt
+	}
+	if len(args) == 0 && !strings.ContainsAny(opts, "ar") {
+		args = []string{"%+"}
+	}
+	status, gone := 0, map[*job]bool{}
+	for _, text := range args {
+		j := s.ownJob(text)
+		if j == nil {
+			s.errorf("disown: %s: no such job", text)
+			status = 1
+			continue
+		}
+		gone[j] = true
+	}
+	if strings.Contains(opts, "h") { // it is about a signal that no script gets
+		return status
+	}
+	s.jobs = slices.DeleteFunc(slices.Clone(s.jobs), func(j *job) bool {
+		return gone[j] || len(args) == 0 && (!strings.Contains(opts, "r") || !j.ended())
+	})
+	return status
+}
+
 // jobsNamed are the jobs that words stand for. The status is that of the last word, if it
 // stands for none.
 func (s *Shell) jobsNamed(words []string) (list []*job, status int) {

@@ -46,26 +46,25 @@ func (s *Shell) program(words []string) Outcome {
 	return o
 }
 
-// changes are the exported variables that differ from what the host knows.
+// changes are the exported variables that differ from what the host knows. Of a name it is
+// the innermost one that is exported and has a value: a local one that is not exported
+// does not hide another from commands.
 func (s *Shell) changes() (list []string) {
-	left := len(s.base)
-	s.vars.each(func(name string, v *variable) {
-		if !v.exports || !v.set {
-			return
-		}
-		old, known := s.base[name]
-		if known {
-			left--
-		}
-		if !known || old != v.text {
-			list = append(list, name+"="+v.text)
-		}
-	})
-	if left > 0 {
-		for name := range s.base {
-			if v := s.lookup(name); validName(name) && (!v.exports || !v.set) {
-				list = append(list, name)
+	given := make(map[string]bool, len(s.base))
+	for at := s.vars; at != nil; at = at.outer {
+		for name, v := range at.names {
+			if _, inner := given[name]; inner || !v.exports || !v.set && v.list == nil && v.table == nil {
+				continue
 			}
+			given[name] = v.set // arrays are not exported
+			if old, known := s.base[name]; v.set && (!known || old != v.text) {
+				list = append(list, name+"="+v.text)
+			}
+		}
+	}
+	for name := range s.base {
+		if !given[name] && validName(name) {
+			list = append(list, name)
 		}
 	}
 	slices.Sort(list)

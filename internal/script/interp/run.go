@@ -100,15 +100,17 @@ func newShell(settings Settings) (*Shell, error) {
 
 // first sets the variables that each shell has.
 func (s *Shell) first() {
+	host, _ := os.Hostname() // "" where nothing says it
 	for name, v := range map[string]variable{
-		"IFS":    {set: true, text: " \t\n"},
-		"OPTIND": {set: true, text: "1"},
-		"OPTERR": {set: true, text: "1"},
-		"PS4":    {set: true, text: "+ "},
-		"OSTYPE": {set: true, text: "linux-gnu"},
-		"UID":    {set: true, text: itoa(int64(os.Getuid())), fixed: true, integer: true},
-		"EUID":   {set: true, text: itoa(int64(os.Geteuid())), fixed: true, integer: true},
-		"PPID":   {set: true, text: itoa(int64(os.Getppid())), fixed: true, integer: true},
+		"IFS":      {set: true, text: " \t\n"},
+		"OPTIND":   {set: true, text: "1"},
+		"OPTERR":   {set: true, text: "1"},
+		"PS4":      {set: true, text: "+ "},
+		"HOSTNAME": {set: true, text: host},
+		"OSTYPE":   {set: true, text: "linux-gnu"},
+		"UID":      {set: true, text: itoa(int64(os.Getuid())), fixed: true, integer: true},
+		"EUID":     {set: true, text: itoa(int64(os.Geteuid())), fixed: true, integer: true},
+		"PPID":     {set: true, text: itoa(int64(os.Getppid())), fixed: true, integer: true},
 	} {
 		if _, inherited := s.vars.names[name]; !inherited || v.fixed || name == "IFS" || name == "OPTIND" {
 			s.vars.names[name] = v
