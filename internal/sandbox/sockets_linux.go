@@ -217,11 +217,15 @@ func (s *sockets) connectUnix(c proc.Call, in *asking, fd int, address []byte) s
 }
 
 // connectAbstract connects to an abstract name. As long as the socket that has it is
-// there, no other can have the name; so it is asked for before and after.
+// there, no other of its kind can have the name; so it is asked for before and after.
 func (s *sockets) connectAbstract(c proc.Call, in *asking, fd int, address []byte) syscall.Errno {
-	at := boundTo{name: string(address[2:])}
+	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil {
+		return errnoOf(err)
+	}
+	at := boundTo{name: string(address[2:]), kind: uint8(kind)}
 	if !s.isOwn(at, in) {
-		if in.listens(func(b boundTo) bool { return b.name == at.name }) {
+		if in.listens(func(b boundTo) bool { return b == at }) {
 			s.refused("@" + at.name[1:])
 			return unix.EACCES
 		}
