@@ -57,11 +57,13 @@ func unixRows(abstract string, offline bool) []escape {
 	byName.namespaces = abstract
 	retaken := out("a name that was its own before", "unix-race-abstract {abstract}")
 	retaken.namespaces = abstract
+	otherKind := out("a name that it has for packets, of one that has it for streams", "unix-other-kind {abstract}")
+	otherKind.namespaces = abstract
 	hidden := out("from a process that hides its memory", "unix-hidden {socket}")
 	linked := person("a hard link to it", "unix-link {ws}/socket {ws}/other")
 	rows := []escape{
 		out("a socket of the machine", "unix {socket}"),
-		byName, retaken, hidden, linked,
+		byName, retaken, otherKind, hidden, linked,
 		out("without waiting", "unix-nonblock {socket}"),
 		out("with a name of its own", "unix-bound {ws}/me {socket}"),
 		out("by a link", "unix-symlink {socket} {ws}/way"),

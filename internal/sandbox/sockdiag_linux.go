@@ -42,11 +42,14 @@ type unixSocket struct {
 }
 
 // boundTo is what a Unix socket is bound to: a file by its device and number, or an
-// abstract name, which begins with a NUL.
+// abstract name, which begins with a NUL. Sockets of each kind have abstract names of
+// their own: one for packets can have the name of one for streams, and a connect reaches
+// that of its own kind.
 type boundTo struct {
 	dev  uint64
 	ino  uint32 // the kernel tells the lower half
 	name string
+	kind uint8 // SOCK_STREAM and the like, with a name
 }
 
 // From linux/sock_diag.h and linux/unix_diag.h.
@@ -127,7 +130,7 @@ func (a *asking) read(buf []byte, dump bool, each func(unixSocket, boundTo)) (ov
 		case kind == unix.NLMSG_ERROR && len(body) >= 4:
 			return true, unix.Errno(-int32(n.Uint32(body)))
 		case kind == diagByFamily && len(body) >= diagMessage:
-			each(unixSocket{n.Uint32(body[4:]), n.Uint64(body[8:])}, readBound(body[diagMessage:]))
+			each(unixSocket{n.Uint32(body[4:]), n.Uint64(body[8:])}, readBound(body[1], body[diagMessage:]))
 			if !dump {
 				return true, nil
 			}
@@ -136,21 +139,21 @@ func (a *asking) read(buf []byte, dump bool, each func(unixSocket, boundTo)) (ov
 	return false, nil
 }
 
-// readBound reads the attributes of a socket.
-func readBound(attributes []byte) (b boundTo) {
+// readBound reads the attributes of a socket of one kind.
+func readBound(kind uint8, attributes []byte) (b boundTo) {
 	n := binary.NativeEndian
 	for len(attributes) >= 4 {
-		length, kind := int(n.Uint16(attributes)), n.Uint16(attributes[2:])
+		length, what := int(n.Uint16(attributes)), n.Uint16(attributes[2:])
 		if length < 4 || length > len(attributes) {
 			break
 		}
 		switch value := attributes[4:length]; {
-		case kind == diagFile && len(value) >= 8:
+		case what == diagFile && len(value) >= 8:
 			const minorBits = 20 // of the kernel's dev_t
 			dev := n.Uint32(value[4:])
 			b.ino, b.dev = n.Uint32(value), unix.Mkdev(dev>>minorBits, dev&(1<<minorBits-1))
-		case kind == diagName && len(value) > 0 && value[0] == 0:
-			b.name = string(value)
+		case what == diagName && len(value) > 0 && value[0] == 0:
+			b.name, b.kind = string(value), kind
 		}
 		attributes = attributes[min(len(attributes), (length+3)&^3):]
 	}

@@ -6,10 +6,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,6 +42,7 @@ type sockets struct {
 	mu      sync.Mutex             // guards what follows
 	own     map[boundTo]ownSockets // at which commands listen, or have listened
 	noted   int
+	waiting atomic.Int64 // connects that wait
 }
 
 // ownSockets are sockets of commands that were bound to the same. Networks of their own
@@ -181,7 +184,7 @@ func (s *sockets) connect(c proc.Call, in *asking) syscall.Errno {
 	case unix.AF_UNIX:
 		return s.connectUnix(c, in, fd, address)
 	case unix.AF_INET, unix.AF_INET6:
-		return dial(c, fd, func() syscall.Errno { return proc.Connect(fd, address) })
+		return s.dial(c, fd, func() syscall.Errno { return proc.Connect(fd, address) })
 	case unix.AF_NETLINK:
 		// To groups and to other processes only a privileged process may connect, which
 		// the server may be.
@@ -213,21 +216,25 @@ func (s *sockets) connectUnix(c proc.Call, in *asking, fd int, address []byte) s
 		return errno
 	}
 	defer func() { _ = unix.Close(target) }()
-	return dial(c, fd, func() syscall.Errno { return connectTo(fd, target) })
+	return s.dial(c, fd, func() syscall.Errno { return connectTo(fd, target) })
 }
 
 // connectAbstract connects to an abstract name. As long as the socket that has it is
-// there, no other can have the name; so it is asked for before and after.
+// there, no other of its kind can have the name; so it is asked for before and after.
 func (s *sockets) connectAbstract(c proc.Call, in *asking, fd int, address []byte) syscall.Errno {
-	at := boundTo{name: string(address[2:])}
+	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil {
+		return errnoOf(err)
+	}
+	at := boundTo{name: string(address[2:]), kind: uint8(kind)}
 	if !s.isOwn(at, in) {
-		if in.listens(func(b boundTo) bool { return b.name == at.name }) {
+		if in.listens(func(b boundTo) bool { return b == at }) {
 			s.refused("@" + at.name[1:])
 			return unix.EACCES
 		}
 		return unix.ECONNREFUSED
 	}
-	errno := dial(c, fd, func() syscall.Errno { return proc.Connect(fd, address) })
+	errno := s.dial(c, fd, func() syscall.Errno { return proc.Connect(fd, address) })
 	if errno == 0 && !s.isOwn(at, in) {
 		_ = unix.Shutdown(fd, unix.SHUT_RDWR)
 		return unix.ECONNREFUSED
@@ -328,10 +335,23 @@ const (
 	pausePart  = 8
 )
 
+// mostWaiting is how many connects of a session sandbox may wait at the same time, by what
+// the server may open: an eighth of it.
+var mostWaiting = sync.OnceValue(func() int64 {
+	const part = 16 // two descriptors for each
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 0
+	}
+	return int64(min(limit.Cur, math.MaxInt32) / part)
+})
+
 // dial connects a socket of a command. Where the kernel would let the caller wait,
 // dial waits in its place, for as long as the socket's SO_SNDTIMEO says; no thread of
-// the server waits in the kernel. For that moment the socket does not block.
-func dial(c proc.Call, fd int, connect func() syscall.Errno) syscall.Errno {
+// the server waits in the kernel. For that moment the socket does not block. Each that
+// waits costs the server two descriptors; beyond mostWaiting, a connect fails as with a
+// server that is busy.
+func (s *sockets) dial(c proc.Call, fd int, connect func() syscall.Errno) syscall.Errno {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	if err != nil {
 		return errnoOf(err)
@@ -349,6 +369,10 @@ func dial(c proc.Call, fd int, connect func() syscall.Errno) syscall.Errno {
 	errno := attempt()
 	if errno != unix.EINPROGRESS && errno != unix.EALREADY && errno != unix.EAGAIN {
 		return errno
+	}
+	defer s.waiting.Add(-1)
+	if s.waiting.Add(1) > mostWaiting() {
+		return unix.EAGAIN
 	}
 	begin, end := time.Now(), time.Time{}
 	if t, err := unix.GetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO); err == nil && t.Nano() > 0 {

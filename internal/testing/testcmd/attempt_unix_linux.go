@@ -41,6 +41,7 @@ func unixTries() []try {
 		{"unix-race-name", 2, raceName},
 		{"unix-race-listen", 2, raceListen},
 		{"unix-race-abstract", 1, raceAbstract},
+		{"unix-other-kind", 1, otherKind},
 		{"netlink-connect", 0, netlinkConnect},
 	}
 }
@@ -401,6 +402,20 @@ func raceAbstract(a []string) (string, error) {
 	_ = syscall.Bind(fd, &syscall.SockaddrUnix{Name: name})
 	_ = syscall.Listen(fd, 1)
 	_ = syscall.Close(fd)
+	return unixGreeting(name)
+}
+
+// otherKind listens for packets at an abstract name, and connects to whoever has it for
+// streams: each kind of sockets has names of its own.
+func otherKind(a []string) (string, error) {
+	name := "@" + a[0]
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_SEQPACKET, 0)
+	if err != nil {
+		return "socket", err
+	}
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: name}), syscall.Listen(fd, 1)); err != nil {
+		return "listen", err
+	}
 	return unixGreeting(name)
 }
 
