@@ -135,6 +135,14 @@ func (s *Sandbox) evictConstraints() {
 // current returns the version for the next command, or nil before the first rescan.
 func (c *constraints) current() *version { return c.version.Load() }
 
+// writable returns the directories that commands may write, as they were found last.
+func (c *constraints) writable() []string {
+	if v := c.current(); v != nil {
+		return v.paths.Writable()
+	}
+	return nil
+}
+
 // forget makes the next session begin with a rescan.
 func (c *constraints) forget() { c.version.Store(nil) }
 

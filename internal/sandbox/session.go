@@ -160,7 +160,7 @@ func (s *Sandbox) newSession(c *constraints, set *settings) *sessionSandbox {
 	s.count++
 	sess := &sessionSandbox{sandbox: s, constraints: c, settings: set, ready: make(chan struct{}), dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
 	if set.unix {
-		sess.sockets = newSockets(set.sockets, s.o.Machine.StateDir, sess.refuseSocket)
+		sess.sockets = newSockets(set.sockets, s.o.Machine.StateDir, c.writable, sess.refuseSocket)
 	}
 	return sess
 }

@@ -38,6 +38,7 @@ type sockets struct {
 	doors   doors
 	granted []string               // paths of the machine's sockets
 	private string                 // the directory of tipstaff's own sockets; "": none
+	theirs  func() []string        // the directories that commands may write
 	refused func(path string)      // keeps a refusal for the answer
 	mu      sync.Mutex             // guards what follows
 	own     map[boundTo]ownSockets // at which commands listen, or have listened
@@ -53,11 +54,11 @@ type ownSockets map[unixSocket]*asking
 // are forgotten then.
 const maxNoted = 1024
 
-func newSockets(granted []string, private string, refused func(string)) *sockets {
+func newSockets(granted []string, private string, theirs func() []string, refused func(string)) *sockets {
 	if canonical, err := filepath.EvalSymlinks(private); err == nil && private != "" {
 		private = canonical
 	}
-	return &sockets{doors: doors{open: map[string]*openDoor{}}, granted: granted, private: private, refused: refused, own: map[boundTo]ownSockets{}}
+	return &sockets{doors: doors{open: map[string]*openDoor{}}, granted: granted, private: private, theirs: theirs, refused: refused, own: map[boundTo]ownSockets{}}
 }
 
 // answer answers the system calls that the filter asks about because of sockets, and
@@ -292,14 +293,20 @@ func (s *sockets) judge(c proc.Call, in *asking, fd int, path string) syscall.Er
 
 // openGranted finds the file of a granted socket, where the server sees it: in
 // namespaces a view may show none, or one that a daemon has replaced since. The sockets
-// of tipstaff itself are granted to nobody: the server would be taken for a person.
+// of tipstaff itself are granted to nobody: the server would be taken for a person. Nor
+// is one whose path leads through a directory that commands may write: a command could
+// put a link to any other socket there.
 func (s *sockets) openGranted(path string) (int, error) {
+	theirs := s.theirs()
+	if paths.Within(filepath.Clean(path), theirs...) {
+		return -1, unix.EACCES
+	}
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
 	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
-	if err == nil && s.private != "" && paths.Within(real, s.private) {
+	if err == nil && (s.private != "" && paths.Within(real, s.private) || paths.Within(real, theirs...)) {
 		err = unix.EACCES
 	}
 	if err != nil {

@@ -124,6 +124,14 @@ func TestAGrantedSocketIsReachedAndNoOther(t *testing.T) {
 				t.Errorf("%s: %q", try.says, got)
 			}
 		}
+		// A command that may write the path of a grant could put a link to any socket there.
+		link := filepath.Join(b.ws, "app.sock")
+		through := Command{Dir: b.ws, Session: "two", Terms: Terms{Sockets: []string{link}}}
+		for _, at := range []string{link, other} {
+			if got := b.through(through, "ln -sf "+other+" "+link+"; ./visit attempt unix-read "+at); !strings.Contains(got, `"ok":false`) || strings.Contains(got, "other\\n") {
+				t.Errorf("a link at a path that is granted, to %s: %q", at, got)
+			}
+		}
 		without := b.sh("./visit attempt unix-read " + granted)
 		if strings.Contains(without.text, "docker\\n") || !strings.Contains(strings.Join(without.Refusals, "\n"), "sockets: [docker]") {
 			t.Errorf("without a grant: %q, and is said %q", without.text, without.Refusals)
