@@ -29,7 +29,7 @@ test('a question of a gateway shows whose it is, and what its session did on its
   const asked = await fleet.call('terminal_execute_command', { sessionId, command: 'echo', args: ['needs-a-person'] });
   assert.equal(asked.structuredContent.error, 'APPROVAL_REQUIRED');
   const text = await until('/approvals', /before-the-question/);
-  assert.match(text, /builder asks to run[^]*the directory of its session, on its runner; its last command was in \/[^]*agent builder · task issue-22/);
+  assert.match(text, /builder asks to run[^]*the directory of its session, on its runner; its last command was in \/[^]*Session\nterm-issue-22-/);
   assert.deepEqual(visit.faults, []);
 });
 
