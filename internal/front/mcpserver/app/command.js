@@ -289,11 +289,12 @@ const question = {
   async answer(choice) {
     const of = this.approval;
     for (const id of buttons) at(id).disabled = true;
+    this.answered = of; // the watch may say that it is gone before the answer is confirmed
     try {
       await tool('answer_watched_question', { approval: of, key: String(this.key), drawn: this.drawn, choice, comment: choice === 'deny' ? at('comment').value : '' });
       at('note').textContent = '';
-      this.answered = of;
     } catch (fault) {
+      if (this.answered === of) this.answered = undefined;
       at('note').textContent = `It was not answered: ${clean(fault.message)}`;
       if (this.approval === of) for (const id of buttons) at(id).disabled = false;
     }
