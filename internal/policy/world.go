@@ -35,9 +35,9 @@ type Resolver interface {
 	Canonical(path string, dir Directory) (string, error)
 }
 
-// WriteChecker is a [World] that knows where commands may write. Paths in callers'
-// variables are judged by it; without it, commands are assumed to write
-// everywhere.
+// WriteChecker is a [World] that knows where commands may write. A program that a
+// caller's PATH finds there is judged by its path. In a world that does not know, every
+// place counts as writable.
 type WriteChecker interface {
 	// Writable reports whether a command in dir may change what path leads to,
 	// or put something in its place. The path is absolute, or begins with ~ for

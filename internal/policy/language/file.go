@@ -13,7 +13,7 @@ package language
 type File struct {
 	Version     Count                `key:"version" doc:"The version of this format: 1." required:"true"`
 	Extends     []Text               `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
-	Default     Text                 `key:"default" enum:"deny,ask,inside" doc:"What happens to a command that no rule allows: deny (the default), ask, or inside: it runs in the sandbox, which writes outside of the roots nothing and reaches the listed hosts only."`
+	Default     Text                 `key:"default" enum:"deny,ask,inside" doc:"What happens to a command that no rule allows: deny (the default), ask, or inside: it runs in a sandbox that writes only inside the roots and reaches only the listed hosts."`
 	Roots       []Text               `key:"roots" doc:"Absolute directories that working directories and paths are confined to."`
 	Limits      Limits               `key:"limits" doc:"Bounds for every command; they can only narrow what the server's settings allow."`
 	Sandbox     Sandbox              `key:"sandbox" doc:"How commands are confined."`
