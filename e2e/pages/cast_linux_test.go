@@ -39,7 +39,7 @@ type scene struct {
 // scenes are the first two minutes of a person with tipstaff.
 var scenes = []scene{
 	{types: "cd ~/my-project && ls"},
-	{types: "tipstaff init --shell", answer: "y", shows: "tests passed"},
+	{types: "tipstaff init", answer: "y", shows: "tests passed"},
 	{types: "tipstaff install --client claude-code", answer: "y", shows: "started as Claude Code will start it; its tools: execute_command, execute_process, execute_shell"},
 	{types: `tipstaff call execute_command '{"command": "git log --oneline"}'`, shows: "exit_code: 0"},
 	{types: `tipstaff call execute_command '{"command": "git push --force origin main"}'`, code: 1, shows: `"push --force" (args[0], args[1]) is denied`},

@@ -30,6 +30,7 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if d.Dir == nil || d.Program.Path == "" && !d.Allowlist.Absent {
 		return nil // it is refused already, and paths could not be resolved
 	}
+	r.policy, _ = policyIn(r.policy, d.Dir, w)
 	j := r.judge(req, w, d)
 	program := d.Program
 	if d.found != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/command/gitpush"
 	"tipstaff/internal/paths"
 	"tipstaff/internal/policy/language"
@@ -18,10 +19,14 @@ type fileRoots struct{ policy *language.Policy }
 // of the file. A root that cannot be resolved denies as well, because the
 // directory could be inside or outside.
 func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
-	if r.policy == nil || len(r.policy.File.Roots) == 0 || d.Dir == nil {
+	if r.policy == nil || len(r.policy.EveryRoot()) == 0 || d.Dir == nil {
 		return nil
 	}
-	roots, ok := canonicalRoots(r.policy.File.Roots, w)
+	file, in := policyIn(r.policy, d.Dir, w)
+	if !in {
+		return notSetUp(req, d.Dir.Path(), r.policy)
+	}
+	roots, ok := canonicalRoots(file.File.Roots, w)
 	set, err := w.Roots()
 	ok = ok && err == nil
 	if ok && (isPrivate(d.Dir) || insideRoots(d.Dir.Path(), roots)) {
@@ -36,17 +41,50 @@ func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		found[0].Msg = "the working directory cannot be checked: there is an error in the server's configuration, a root of the policy cannot be resolved"
 		found[0].Hint = "Tell the operator to mend roots in the policy."
 	}
-	found[0].Rule, found[0].At = "policy/roots", r.policy.File.Roots[0].At.String()
+	found[0].Rule, found[0].At = "policy/roots", r.policy.EveryRoot()[0].At.String()
 	return found
 }
 
-// Workspace returns the directories that a policy file confines commands to,
-// like [Grant.Roots]: none if it says nothing, or if they cannot be resolved.
+// notSetUp refuses a directory that is in no project of the policy file. A person adds
+// it, and only the caller can tell the person.
+func notSetUp(req *tipstaff.Request, dir string, file *language.Policy) []Finding {
+	found := refuseDirectory(req, "is not allowed: tipstaff is not set up for "+cmdline.Escape(dir), "Tell the user to run: cd "+cmdline.Display([]string{dir})+" && tipstaff init")
+	found[0].Rule, found[0].At = "policy/projects", file.EveryRoot()[0].At.String()
+	return found
+}
+
+// policyIn returns the policy of the project that a directory is in; see
+// [language.Policy.In]. A directory that only the caller's commands see has no place of
+// its own: the project of the server's directory holds there.
+func policyIn(file *language.Policy, dir Directory, w World) (*language.Policy, bool) {
+	if file == nil || dir == nil {
+		return file, false
+	}
+	if !isPrivate(dir) {
+		return file.In(dir.Path())
+	}
+	own, err := w.Directory(".")
+	if err != nil {
+		return file.In("")
+	}
+	defer func() { _ = own.Close() }()
+	return file.In(own.Path())
+}
+
+// Workspace returns the directories that a policy file confines commands to in the
+// server's own directory, like [Grant.Roots]: none if it says nothing, or if they cannot
+// be resolved.
 func Workspace(file *language.Policy, w World) []string {
-	if file == nil {
+	dir, err := w.Directory(".")
+	if err != nil {
 		return nil
 	}
-	roots, ok := canonicalRoots(file.File.Roots, w)
+	defer func() { _ = dir.Close() }()
+	here, in := policyIn(file, dir, w)
+	if !in {
+		return nil
+	}
+	roots, ok := canonicalRoots(here.File.Roots, w)
 	set, err := w.Roots()
 	if !ok || err != nil {
 		return nil

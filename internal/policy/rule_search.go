@@ -107,16 +107,16 @@ func ofOperator(name, full string, w World, dir Directory, file *language.Policy
 }
 
 // changeable reports whether a command may change what an absolute path leads to, or the
-// path leads into a root of the policy file. What cannot be found out may be changed.
+// path leads into a root of the policy file or of a project. What cannot be found out may be changed.
 func changeable(full string, w World, dir Directory, file *language.Policy) bool {
 	checker, knows := w.(WriteChecker)
 	if !knows || checker.Writable(full, dir) {
 		return true
 	}
-	if file == nil || len(file.File.Roots) == 0 {
+	if file == nil || len(file.EveryRoot()) == 0 {
 		return false
 	}
-	roots, ok := canonicalRoots(file.File.Roots, w)
+	roots, ok := canonicalRoots(file.EveryRoot(), w)
 	r, resolves := w.(Resolver)
 	if !ok || !resolves {
 		return true

@@ -86,7 +86,7 @@ func (p *Policy) decideScript(req tipstaff.Request, w World, limits FamilyLimits
 	for _, r := range []Rule{directory{}, fileRoots{p.settings.File}, environment{p.settings.Environment, p.settings.File, p.passesSome}, narrowEnvironment{}, lentEnvironment{p.settings.Environment}} {
 		found = append(found, r.Judge(&req, w, &d)...)
 	}
-	if f := p.settings.File; f != nil {
+	if f, in := policyIn(p.settings.File, d.Dir, w); in {
 		d.Bounds = f.FileBounds(whoOf(&req))
 		found = append(found, denyScriptModes(f, &req)...)
 	}

@@ -210,7 +210,10 @@ func (p *Policy) addDecision(out *ScriptDecision, s *scan.Step, d *Decision, who
 	}
 	preview := d.LaunchPreview()
 	out.Programs[s.Words[0]] = preview.File
-	if p.settings.File != nil && !sameSandboxBounds(preview.Bounds, p.settings.File.FileBounds(who)) {
+	if p.settings.File == nil {
+		return
+	}
+	if file, _ := p.settings.File.In(preview.Dir); !sameSandboxBounds(preview.Bounds, file.FileBounds(who)) {
 		f := Finding{Rule: "shell/bounds", Effect: Ask, Code: tipstaff.ApprovalRequired, Msg: "the policy allows it within bounds of a sandbox, which this shell does not have", Hint: "execute_command keeps them."}
 		out.Narrow(f.within(&c, s.Words))
 	}

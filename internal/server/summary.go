@@ -24,7 +24,7 @@ func (st *Stack) summary(who tipstaff.Origin) mcpserver.Summary {
 	if file := st.policy.Policy(); file != nil {
 		s.Rules = file.Summary(callerOf(who))
 		s.Listed = !allowed.Absent
-		s.Restricted = s.Restricted || len(file.File.Roots) > 0
+		s.Restricted = s.Restricted || len(file.EveryRoot()) > 0
 	}
 	st.confines(&s)
 	return s

@@ -2,10 +2,12 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +20,9 @@ import (
 	"tipstaff/internal/inspect/suggest"
 	"tipstaff/internal/paths"
 	"tipstaff/internal/plainfile"
+	"tipstaff/internal/policy/language"
 	"tipstaff/internal/policy/load"
+	"tipstaff/internal/sandbox"
 	"tipstaff/internal/server"
 	"tipstaff/internal/tty"
 )
@@ -26,6 +30,7 @@ import (
 // initFlags are what a person wants of a policy.
 type initFlags struct {
 	yes, project, terminal, shell bool
+	switchesOn                    bool // --terminal or --shell was given
 }
 
 func newInit() *cobra.Command {
@@ -34,29 +39,34 @@ func newInit() *cobra.Command {
 		Use:   "init",
 		Short: "Propose a policy for the project in this directory, and write it",
 		Long: `Look at the project in this directory (its go.mod, package.json, Makefile …), propose a
-policy for an agent that works on it, ask once, write it and run its tests. What reads,
-builds and tests is allowed; what pushes, publishes or installs is left to a person; the
-network reaches the hosts that the project's package managers use.
+policy for an agent that works on it, ask once, write it and run its tests. Every program
+runs in a sandbox that writes only in the project and reaches only the hosts of the
+project's package managers. Pushing and publishing ask you, and are lent the credentials
+that they need; so does what deletes history or uncommitted work. Where the machine has
+no sandbox, every command asks.
 
 The policy is written to tipstaff/tipstaff.yaml in $XDG_CONFIG_HOME or ~/.config, where
-every server of yours finds it. Beside it stands a file "environment": where the programs
-of the project lie (TIPSTAFF_PATH) and the tools that you switch on, for the entries that
-"tipstaff install" writes. With --project, .tipstaff/environment is written here instead:
-a list of programs (ALLOWED_COMMANDS), outside of which nothing runs in entries of the
-project; it can only narrow your own policy, and comes to nothing without one.
+every server of yours finds it, with a file "environment" beside it: the PATH of commands
+and the tools that you switch on, for the entries that "tipstaff install" writes. In a
+second project, init adds the project to the policy and changes nothing else in it.
 
-A file that is there is never written over: a second run shows the difference.`,
+With --project, .tipstaff/environment is written here instead: a list of programs
+(ALLOWED_COMMANDS), outside of which nothing runs in entries of the project. It can only
+narrow your own policy.`,
 		Example: `  tipstaff init
   tipstaff init --yes --terminal
   tipstaff init --project`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return initialise(cmd, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.switchesOn = o.terminal || cmd.Flags().Changed("shell")
+			return initialise(cmd, o)
+		},
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&o.project, "project", false, "write a list into the project that narrows your own policy, for entries of the project")
 	f.BoolVar(&o.terminal, "terminal", false, "offer the terminal_* tools (ENABLE_TERMINAL_ACCESS=true)")
-	f.BoolVar(&o.shell, "shell", false, "let scripts run, each command judged by itself (TIPSTAFF_SHELL=write)")
+	f.BoolVar(&o.shell, "shell", true, "let scripts run, each command judged by itself")
 	return cmd
 }
 
@@ -73,17 +83,27 @@ func initialise(cmd *cobra.Command, o initFlags) error {
 	plan.sayFound(out)
 	missing, err := plan.show(out)
 	plan.sayRoots(out, o)
-	if err != nil || len(missing) == 0 {
+	if err != nil || len(missing) == 0 && plan.extended == "" {
 		return err
 	}
 	if !o.yes {
-		agreed, err := askPerson(cmd, "Write "+strings.Join(pathsOf(missing), " and ")+"?")
+		question := "Write " + strings.Join(pathsOf(missing), " and ") + "?"
+		if plan.extended != "" {
+			question = "Add this project to " + plan.policy + "?"
+		}
+		agreed, err := askPerson(cmd, question)
 		if err != nil || !agreed {
 			if err == nil {
 				tty.Say(out, "Nothing was written.")
 			}
 			return err
 		}
+	}
+	if plan.extended != "" {
+		if err := plan.replace(); err != nil {
+			return err
+		}
+		tty.Say(out, "✔ added to %s", cmdline.Escape(plan.policy))
 	}
 	for _, f := range missing {
 		if err := f.write(); err != nil {
@@ -156,9 +176,14 @@ type initPlan struct {
 	project  suggest.Project
 	programs []string
 	files    []initFile
-	policy   string   // the person's own, which has to pass its tests
-	notFound []string // programs that are not installed
-	notNamed []string // programs that the person's own policy does not name
+	policy   string    // the person's own, which has to pass its tests
+	notFound []string  // programs that are not installed
+	notNamed []string  // programs that the person's own policy does not name
+	own      load.File // the person's policy, if it can be used
+	covered  bool      // by the person's policy
+	extended string    // the person's policy with the project, "" if nothing is added
+	// unreached are hosts of the project's remotes that no line of the policy gives to git.
+	unreached []string
 }
 
 func planInit(ctx context.Context, dir string, o initFlags) (*initPlan, error) {
@@ -168,27 +193,28 @@ func planInit(ctx context.Context, dir string, o initFlags) (*initPlan, error) {
 		return nil, err
 	}
 	places := newProgramPaths(dir)
-	proposal := p.project.Propose(suggest.Options{
-		Root: dir, Shell: o.shell && policyKnowsShell(),
-		Installed: func(name string) bool { return places.of(name) != "" },
-		Network:   !o.project && holdsHosts(ctx),
-	})
-	p.programs, p.policy = proposal.Programs, filepath.Join(config, "tipstaff.yaml")
+	p.programs, p.policy = p.project.Programs(), filepath.Join(config, "tipstaff.yaml")
 	for _, name := range p.programs {
 		if places.of(name) == "" {
 			p.notFound = append(p.notFound, name)
 		}
 	}
+	if p.own, err = load.Load(p.policy); err == nil && p.own.Policy != nil {
+		_, p.covered = p.own.In(dir)
+		p.covered = p.covered && (len(p.own.EveryRoot()) == 0 || len(p.own.File.Projects) > 0 || paths.Within(dir, rootsOf(p.own)...))
+	}
 	if !o.project {
-		p.files = []initFile{{p.policy, proposal.Text}, {filepath.Join(config, environmentFile), environmentText(places.list(p.programs), o)}}
-		return p, nil
+		tier := tierHere(ctx)
+		options := suggest.Options{Root: dir, Shell: o.shell, Confined: tier != sandbox.None.String(), Network: tier == sandbox.Namespaces.String()}
+		p.files = []initFile{{p.policy, p.project.Propose(options)}, {filepath.Join(config, environmentFile), environmentText(places.dirs.String(), o)}}
+		return p, p.extend(options)
 	}
 	return p, p.narrow(o)
 }
 
 // narrow makes it the plan of a list in the project.
 func (p *initPlan) narrow(o initFlags) error {
-	if o.terminal || o.shell {
+	if o.switchesOn {
 		return exit.Errorf(exit.Usage, "--terminal and --shell switch something on, and a project can only narrow: run tipstaff init with them, without --project")
 	}
 	if _, err := os.Lstat(p.policy); os.IsNotExist(err) {
@@ -206,12 +232,15 @@ func (p *initPlan) narrow(o initFlags) error {
 
 func (p *initPlan) sayFound(w io.Writer) {
 	if !p.project.Known() {
-		tty.Say(w, "In %s nothing is found that says what kind of project it is. The policy is for reading, searching and changing files; add what builds and tests it.", cmdline.Escape(p.dir))
+		tty.Say(w, "In %s nothing is found that says what kind of project it is, so no host is listed that it may need.", cmdline.Escape(p.dir))
 	} else {
 		tty.Say(w, "In %s: %s.", cmdline.Escape(p.dir), strings.Join(p.project.Marks, ", "))
 	}
 	if len(p.notNamed) > 0 {
 		tty.Say(w, "Your own policy does not name these, so they stay refused: %s.", strings.Join(p.notNamed, ", "))
+	}
+	if len(p.unreached) > 0 {
+		tty.Say(w, "git does not reach the remotes of this project: add %s to network of git in %s.", strings.Join(p.unreached, ", "), cmdline.Escape(p.policy))
 	}
 	if len(p.notFound) > 0 {
 		tty.Say(w, "Not installed here: %s.", strings.Join(p.notFound, ", "))
@@ -235,6 +264,14 @@ func (p *initPlan) show(w io.Writer) (missing []initFile, err error) {
 		if err != nil {
 			return nil, exit.Errorf(exit.Failure, "%s is there and cannot be read: %w; nothing was written. Mend it or move it out of the way, and try again", f.path, err)
 		}
+		if f.path == p.policy && p.covered {
+			tty.Say(w, "✔ %s is there already, and holds for this project", cmdline.Escape(f.path))
+			continue
+		}
+		if f.path == p.policy && p.extended != "" {
+			tty.Say(w, "\n%s gets this project:\n%s", cmdline.Escape(f.path), strings.TrimSuffix(cmdline.EscapeLines(clients.Diff(string(old), p.extended)), "\n"))
+			continue
+		}
 		if string(old) == f.text {
 			tty.Say(w, "✔ %s is there already, and is what would be proposed", cmdline.Escape(f.path))
 			continue
@@ -244,28 +281,73 @@ func (p *initPlan) show(w io.Writer) (missing []initFile, err error) {
 	return missing, nil
 }
 
-// sayRoots says how a second project is added to a policy that is there.
+// sayRoots says why commands do not run in the project although there is a policy.
 func (p *initPlan) sayRoots(w io.Writer, o initFlags) {
-	if o.project {
+	if o.project || p.covered || p.extended != "" {
 		return
 	}
-	own, err := load.Load(p.policy)
-	if err != nil {
-		if _, err := os.Lstat(p.policy); err == nil {
-			tty.Say(w, "! No server would start with %s as it is; it stays so. \"tipstaff policy check\" says what to mend.", cmdline.Escape(p.policy))
-		}
-		return
-	}
-	if own.Policy == nil {
-		return
-	}
-	var roots []string
-	for _, r := range own.File.Roots {
-		roots = append(roots, r.Value)
-	}
-	if len(roots) > 0 && !paths.Within(p.dir, roots...) {
+	switch _, err := os.Lstat(p.policy); {
+	case err != nil:
+	case p.own.Policy == nil:
+		tty.Say(w, "! No server would start with %s as it is; it stays so. \"tipstaff policy check\" says what to mend.", cmdline.Escape(p.policy))
+	default:
 		tty.Say(w, "Commands do not run in this project yet: add %s to roots in %s.", cmdline.Escape(p.dir), cmdline.Escape(p.policy))
 	}
+}
+
+func rootsOf(f load.File) (dirs []string) {
+	for _, r := range f.EveryRoot() {
+		dirs = append(dirs, r.Value)
+	}
+	return dirs
+}
+
+// extend adds the project to a policy that has other projects, if a server takes what
+// comes of it.
+func (p *initPlan) extend(o suggest.Options) error {
+	if p.covered || p.own.Policy == nil || len(p.own.File.Projects) == 0 {
+		return nil
+	}
+	old, err := plainfile.Read(p.policy, maxProposed)
+	if err != nil {
+		return exit.Errorf(exit.Failure, "%s cannot be read: %w; nothing was written", p.policy, err)
+	}
+	o.Confined = o.Confined && p.own.Inside()
+	text, ok := p.project.Extend(string(old), o, func(name string) bool { return slices.Contains(p.own.Names(), name) })
+	if !ok {
+		return nil
+	}
+	trial, err := os.CreateTemp(filepath.Dir(p.policy), ".tipstaff-*.yaml") // beside it, for what it extends
+	if err != nil {
+		return exit.Errorf(exit.Failure, "%w; nothing was written", err)
+	}
+	_, err = trial.WriteString(text)
+	err = errors.Join(err, trial.Close())
+	if err == nil {
+		err = load.Test(trial.Name()).Fault()
+	}
+	if err = errors.Join(err, os.Remove(trial.Name())); err != nil {
+		return exit.Errorf(exit.Config, "a server would not take %s with this project; nothing was written:\n%s", p.policy, cmdline.EscapeLines(err.Error()))
+	}
+	p.extended = text
+	for _, host := range p.project.Remotes() {
+		if hosts := p.own.Bounds("git", language.Who{}).Network.Hosts; o.Network && !slices.Contains(hosts, host) {
+			p.unreached = append(p.unreached, host)
+		}
+	}
+	return nil
+}
+
+// replace writes the extended policy. A link to it stays a link.
+func (p *initPlan) replace() error {
+	path, err := filepath.EvalSymlinks(p.policy)
+	if err == nil {
+		err = atomicfile.Replace(path, strings.NewReader(p.extended), atomicfile.Options{Mode: 0o600})
+	}
+	if err != nil {
+		return exit.Errorf(exit.Failure, "%w", err)
+	}
+	return nil
 }
 
 // write makes the file, for this user alone, whole or not at all, and only if
@@ -315,9 +397,6 @@ func environmentText(path string, o initFlags) string {
 	b.WriteString("# Answers stay shorter than what clients cut themselves.\nTIPSTAFF_ANSWER_BYTES=32768\n")
 	if o.terminal {
 		b.WriteString("# The terminal_* tools.\nENABLE_TERMINAL_ACCESS=true\n")
-	}
-	if o.shell {
-		b.WriteString("# Scripts, each command judged by itself.\nTIPSTAFF_SHELL=write\n")
 	}
 	return b.String()
 }

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -11,13 +10,11 @@ import (
 
 	"tipstaff/internal/paths"
 	"tipstaff/internal/policy/facts"
-	"tipstaff/internal/policy/language"
 	"tipstaff/internal/policy/load"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/server"
 	"tipstaff/internal/server/config"
-	"tipstaff/internal/strictjson"
 )
 
 // programPaths knows where programs are: on the PATH of this shell, and in the
@@ -46,66 +43,37 @@ func (p programPaths) of(name string) string {
 	return filepath.Dir(path)
 }
 
-// list is the value of TIPSTAFF_PATH: the directories of these programs, those of
-// the system, and no others, in the order in which they are searched now.
-func (p programPaths) list(programs []string) string {
-	needed := map[string]bool{"/usr/local/bin": true, "/usr/bin": true, "/bin": true}
-	for _, name := range programs {
-		needed[p.of(name)] = true
-	}
-	var dirs facts.SearchPath
-	for _, dir := range p.dirs {
-		if needed[dir] {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs.String()
-}
-
-// holdsHosts reports whether a server on this machine could hold commands to a
-// list of hosts: it makes the sandbox as a server would.
-func holdsHosts(ctx context.Context) bool {
+// tierHere returns the tier of the sandbox that a server makes on this machine.
+func tierHere(ctx context.Context) string {
+	none := sandbox.None.String()
 	if !sandboxHere() || ctx.Err() != nil {
-		return false
+		return none
 	}
 	s, err := config.FromEnvironment(os.Environ())
 	if err != nil {
-		return false
+		return none
 	}
 	s.ConfigFile = ""
 	ev, err := server.NewEvaluatorWithoutFile(s, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return false
+		return none
 	}
 	engine, err := proc.NewEngine(proc.Options{})
 	if err != nil {
-		return false
+		return none
 	}
 	status, err := ev.TryConfinement(engine, sandbox.Terms{})
-	return errors.Join(err, engine.Close()) == nil && status.Tier == sandbox.Namespaces.String()
-}
-
-// policyKnowsShell reports whether policies have the key shell.
-func policyKnowsShell() bool {
-	text, err := language.Schema()
-	if err != nil {
-		return false
+	if errors.Join(err, engine.Close()) != nil {
+		return none
 	}
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if strictjson.Unmarshal(text, &schema) != nil {
-		return false
-	}
-	_, known := schema.Properties["shell"]
-	return known
+	return status.Tier
 }
 
 // notNamed are the programs for which a person's own policy has no row, so that
 // a list of the project's cannot give them to an agent.
 func notNamed(f load.File, programs []string) (none []string) {
 	for _, name := range programs {
-		if !slices.Contains(f.Names(), name) && !slices.Contains(f.Names(), "*") {
+		if !slices.Contains(f.Names(), name) && !f.Open() {
 			none = append(none, name)
 		}
 	}

@@ -99,7 +99,7 @@ func (p *Policy) describe(f *load.File, h *facts.Host) {
 	for _, e := range f.File.Extends {
 		p.Presets = append(p.Presets, e.Value)
 	}
-	for _, r := range f.File.Roots {
+	for _, r := range f.EveryRoot() {
 		p.Roots = append(p.Roots, r.Value)
 		if _, err := h.Canonical(r.Value, nil); err != nil {
 			p.RootsError = r.At.String() + ": " + err.Error()

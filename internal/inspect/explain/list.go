@@ -69,7 +69,7 @@ func (x *Explainer) List(family tipstaff.Family, who language.Who) *List {
 	}
 	l.Policy = Policy{File: x.File.Path, SHA256: x.File.Digest}
 	l.Default = cmp.Or(x.File.File.Default.Value, l.Default)
-	for _, r := range x.File.File.Roots {
+	for _, r := range x.File.EveryRoot() {
 		l.Roots = append(l.Roots, r.Value)
 	}
 	narrow := x.File.Narrowings(who)

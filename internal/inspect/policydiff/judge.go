@@ -13,6 +13,11 @@ import (
 // judge returns what a file decides about a recorded command.
 func judge(file *language.Policy, r *audit.Record) Decision {
 	where := recordedPlace{dir: r.What.Cwd}
+	whole := file
+	file, in := whole.In(where.dir)
+	if !in && path.IsAbs(where.dir) {
+		return Decision{policy.Deny.String(), "policy/projects", whole.EveryRoot()[0].At.String()}
+	}
 	for _, root := range file.File.Roots {
 		where.roots = append(where.roots, path.Clean(root.Value))
 	}

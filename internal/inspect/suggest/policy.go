@@ -8,185 +8,213 @@ import (
 	"strings"
 )
 
-// Project is what was found in a directory.
+// Project is what the files at the top of a project say of it.
 type Project struct {
-	Marks  []string // the files that said something, in order
-	kits   []kit
-	top    fs.FS
-	remote []string
+	Marks   []string // the files that said something, in order
+	kits    []kit
+	top     fs.FS
+	remotes remotes
 }
 
 // Look looks at the top of a project.
 func Look(top fs.FS) Project {
-	p := Project{top: top}
+	p := Project{top: top, remotes: remotesOf(top)}
 	for _, k := range kits {
-		found := slices.DeleteFunc(slices.Clone(k.marks), func(m string) bool { return !p.has(m) })
-		if len(found) == 0 && len(k.marks) > 0 {
-			continue
+		var found []string
+		for _, m := range k.marks {
+			found = append(found, p.match(m)...)
 		}
-		p.Marks = append(p.Marks, found...)
-		p.kits = append(p.kits, k)
-	}
-	for _, r := range remarks {
-		if p.has(r.mark) {
-			p.Marks = append(p.Marks, r.mark)
+		if len(found) > 0 || len(k.marks) == 0 {
+			p.Marks, p.kits = append(p.Marks, found...), append(p.kits, k)
 		}
 	}
-	p.remote = remotes(top)
 	return p
 }
 
-// has reports whether a file is at the top. A link to somewhere counts, too.
-func (p Project) has(name string) bool {
-	_, err := fs.Stat(p.top, name)
-	return err == nil
+// match returns the files at the top with such a name.
+func (p Project) match(pattern string) []string {
+	if !strings.Contains(pattern, "*") {
+		if _, err := fs.Stat(p.top, pattern); err != nil {
+			return nil
+		}
+		return []string{pattern}
+	}
+	found, _ := fs.Glob(p.top, pattern) // the patterns are constants
+	return found[:min(len(found), 1)]
 }
 
-// Known reports whether anything but the tools of every project was found.
+func (p Project) has(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return len(p.match(name)) > 0 })
+}
+
+// Known reports whether a file said what kind of project it is.
 func (p Project) Known() bool { return len(p.Marks) > 0 }
 
-// Options say what of the machine and of a person's wishes counts.
+// Programs returns the programs that usual work in the project needs.
+func (p Project) Programs() (names []string) {
+	for _, k := range p.kits {
+		names = append(names, k.programs...)
+	}
+	return names
+}
+
+// Remotes returns the hosts of the repository's remotes, as a policy names them.
+func (p Project) Remotes() []string { return p.remotes.hosts }
+
+// Options are what a proposal depends on besides the project.
 type Options struct {
 	Root string // the project's absolute path
-	// Installed reports whether a program is there.
-	Installed func(name string) bool
-	// Network says that the machine can hold commands to a list of hosts.
-	Network bool
-	// Shell says that the policy has the key shell, and that a person wants
-	// scripts.
+	// Confined says that this machine has a sandbox, and Network that the sandbox can
+	// hold commands to a list of hosts.
+	Confined, Network bool
+	// Shell says that scripts may run.
 	Shell bool
 }
 
-// Proposal is a policy for a project.
-type Proposal struct {
-	Text     string
-	Programs []string // that it names
+// Propose returns the text of a policy file.
+func (p Project) Propose(o Options) string {
+	var b strings.Builder
+	b.WriteString("version: 1  # proposed by \"tipstaff init\", and yours to change: docs/policy.md\n")
+	if o.Confined {
+		b.WriteString("default: inside  # every program runs in a sandbox; a line below asks, refuses or lends\n")
+	} else {
+		b.WriteString("default: ask  # this machine has no sandbox, so a person is asked\n")
+	}
+	if o.Shell {
+		b.WriteString("shell: write\n")
+	}
+	rows := p.rows(o)
+	b.WriteString("limits: {timeout: 2m, max_timeout: 30m}\nprojects:\n" + p.block(o, rows) + "commands:\n")
+	for _, r := range rows {
+		b.WriteString(r.text)
+	}
+	return b.String()
 }
 
-// Propose writes the policy.
-func (p Project) Propose(o Options) Proposal {
-	var out Proposal
-	var rows, tests strings.Builder
-	var presets, hosts []string
+// block returns the block of the project, as an item of projects, with tests of the lines
+// that are written with it.
+func (p Project) block(o Options, rows []row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  - roots: [%s]\n", quote(o.Root))
+	var hosts, tests []string
 	for _, k := range p.kits {
-		written := false
-		for _, l := range k.lines {
-			l, ok := p.fitting(l, o)
-			if !ok {
+		hosts = union(hosts, k.hosts)
+	}
+	for _, r := range rows {
+		tests = append(tests, r.tests...)
+	}
+	if o.Confined && o.Network && len(hosts) > 0 {
+		fmt.Fprintf(&b, "    network: [%s]\n", strings.Join(hosts, ", "))
+	}
+	if len(tests) > 0 {
+		fmt.Fprintf(&b, "    tests: [%s]\n", strings.Join(tests, ", "))
+	}
+	return b.String()
+}
+
+func (p Project) lines(k kit) []line {
+	return slices.DeleteFunc(slices.Clone(k.lines), func(l line) bool {
+		return len(l.needs) > 0 && !p.has(l.needs) || p.has(l.without)
+	})
+}
+
+// row is the text of a line under commands, with its tests.
+type row struct {
+	programs, text string
+	tests          []string
+}
+
+// rows returns the lines of commands: what publishes or cannot be undone asks, and is lent
+// what it needs.
+func (p Project) rows(o Options) []row {
+	rows := []row{{"git", p.git(o), []string{"{run: git push, expect: ask}", "{run: git push -f, expect: deny}"}}}
+	rows = append(rows, row{programs: "rm", text: "  rm: {ask: [{rule: .git, why: It deletes the history of the project.}]}\n"})
+	if !o.Confined {
+		rows = append(rows, row{programs: "ls", text: "  ls|cat|head|tail|grep|pwd|echo: {allow: [\"*\"]}  # reading asks nobody\n"})
+	}
+	for _, k := range p.kits {
+		for _, l := range p.lines(k) {
+			lend, hosts := "", ""
+			if o.Confined && l.lend != "" {
+				lend = l.lend + ", "
+			}
+			if o.Confined && o.Network && len(l.hosts) > 0 {
+				hosts = ", network: [" + strings.Join(l.hosts, ", ") + "]"
+			}
+			rows = append(rows, row{l.programs, fmt.Sprintf("  %s: {ask: [{rule: %s, %swhy: %s}]%s}\n", l.programs, quote(l.ask), lend, publishes, hosts), []string{"{run: " + quote(l.run) + ", expect: ask}"}})
+		}
+		if slices.Contains(k.marks, "Dockerfile") {
+			rows = append(rows, row{programs: "docker", text: "  docker|podman: {deny: [\"*\"], why: \"Its socket is root on this machine, and no command reaches it.\"}\n"})
+		}
+	}
+	return rows
+}
+
+// git returns the line of git. The passwords and keys for the remotes are lent to what
+// fetches and, after a question, to what pushes.
+func (p Project) git(o Options) string {
+	lend, hosts := "", ""
+	var b strings.Builder
+	b.WriteString("  git:\n")
+	if list := p.remotes.credentials(); o.Confined && o.Network && len(list) > 0 {
+		lend = "credentials: [" + strings.Join(list, ", ") + "], "
+		hosts = "    network: [" + strings.Join(p.remotes.hosts, ", ") + "]\n"
+		fmt.Fprintf(&b, "    allow: [{rule: \"fetch|pull|ls-remote *\", %s}]\n", strings.TrimSuffix(lend, ", "))
+	}
+	b.WriteString("    deny: [{rule: \"push --force|-f|--mirror\", why: It rewrites what others have fetched. Push a new branch.}]\n" +
+		"    ask: [{rule: push, " + lend + `why: It publishes commits.},
+      {rule: "reset --hard", why: It discards changes that are not committed.},
+      {rule: "clean -f", why: It deletes files that git does not keep.},
+      {rule: "reflog expire|delete", why: It discards commits for good.}]
+`)
+	return b.String() + hosts
+}
+
+// Extend returns the text of a policy file with the project added: its block under
+// projects, and the lines under commands for programs that named does not report. It
+// returns false for a file that it cannot extend without writing the rest anew.
+func (p Project) Extend(text string, o Options, named func(program string) bool) (string, bool) {
+	rows := slices.DeleteFunc(p.rows(o), func(r row) bool { return slices.ContainsFunc(strings.Split(r.programs, "|"), named) })
+	var lines string
+	for _, r := range rows {
+		lines += r.text
+	}
+	text, ok := insert(text, "projects:", p.block(o, rows))
+	if !ok || lines == "" {
+		return text, ok
+	}
+	return insert(text, "commands:", lines)
+}
+
+// insert puts lines below a key of the file, before the others there and with their
+// indentation. The key has to begin a block.
+func insert(text, key, lines string) (string, bool) {
+	all := strings.SplitAfter(text, "\n")
+	for i, l := range all {
+		rest, is := strings.CutPrefix(l, key)
+		if rest = strings.TrimSpace(rest); !is || rest != "" && rest[0] != '#' {
+			continue
+		}
+		for _, next := range all[i+1:] {
+			bare := strings.TrimLeft(next, " ")
+			if strings.TrimSpace(bare) == "" || bare[0] == '#' {
 				continue
 			}
-			if !written {
-				fmt.Fprintf(&rows, "\n  # For %s%s.\n", k.name, because(k, p))
-				written = true
+			indent := next[:len(next)-len(bare)]
+			if indent == "" && !(key == "projects:" && bare[0] == '-') {
+				return text, false
 			}
-			rows.WriteString(l.row())
-			for _, t := range l.tests {
-				fmt.Fprintf(&tests, "  - {run: %s, expect: %s}\n", quote(t.run), t.expect)
+			var moved strings.Builder
+			for line := range strings.Lines(lines) {
+				moved.WriteString(indent + strings.TrimPrefix(line, "  "))
 			}
-			out.Programs = append(out.Programs, l.programs...)
-		}
-		if written {
-			presets = union(presets, k.presets)
-			hosts = union(hosts, k.hosts)
+			return strings.Join(slices.Insert(all, i+1, moved.String()), ""), true
 		}
 	}
-	hosts = union(hosts, p.remote)
-	out.Text = p.head(o, presets) + p.network(o, hosts) + "\ncommands:" + rows.String() + "\n# What has to come of these, checked at every start.\ntests:\n" + tests.String()
-	return out
+	return text, false
 }
 
-// fitting is a line as it fits this project, and whether it does.
-func (p Project) fitting(l line, o Options) (line, bool) {
-	if len(l.needs) > 0 && !slices.ContainsFunc(l.needs, p.has) {
-		return l, false
-	}
-	if l.optional {
-		l.programs = slices.DeleteFunc(slices.Clone(l.programs), func(name string) bool { return !o.Installed(name) })
-	}
-	return l, len(l.programs) > 0
-}
-
-// because names the files by which a kit was chosen.
-func because(k kit, p Project) string {
-	var found []string
-	for _, m := range k.marks {
-		if p.has(m) {
-			found = append(found, m)
-		}
-	}
-	if len(found) == 0 {
-		return ""
-	}
-	return ", because of " + strings.Join(found, " and ")
-}
-
-func (p Project) head(o Options, presets []string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `# What an agent may run in this project, as "tipstaff init" has proposed it. It is yours
-# to change: "tipstaff policy check" looks it over, "tipstaff policy explain -- COMMAND"
-# says what would become of a command. docs/policy.md says what everything means.
-version: 1
-`)
-	named := make([]string, len(presets))
-	for i, name := range presets {
-		named[i] = "preset:" + name
-	}
-	fmt.Fprintf(&b, "# What is known of programs that start others, write or connect; it only narrows.\nextends: [%s]\n", strings.Join(named, ", "))
-	b.WriteString("# What no line allows is refused.\ndefault: deny\n")
-	fmt.Fprintf(&b, "# Commands run in here, and change nothing elsewhere.\nroots: [%s]\n", quote(o.Root))
-	b.WriteString("# Tests take longer than the usual 30 seconds.\nlimits: {timeout: 2m, max_timeout: 30m}\n")
-	if o.Shell {
-		b.WriteString("# Scripts may run; each command in one is judged by itself.\nshell: write\n")
-	}
-	for i, r := range remarks {
-		if p.has(r.mark) && !slices.ContainsFunc(remarks[:i], func(other struct{ mark, text string }) bool { return other.text == r.text && p.has(other.mark) }) {
-			fmt.Fprintf(&b, "# %s: %s\n", r.mark, r.text)
-		}
-	}
-	return b.String()
-}
-
-func (p Project) network(o Options, hosts []string) string {
-	switch {
-	case !o.Network:
-		return "# This machine cannot hold commands to a list of hosts (tipstaff doctor says why), so\n# the network is as TIPSTAFF_NETWORK says.\n"
-	case len(hosts) == 0:
-		return "# Nothing found here needs the network.\nsandbox: {network: off}\n"
-	}
-	return "# The network: where the package managers of this project fetch from, and its remotes.\nsandbox: {network: [" + strings.Join(hosts, ", ") + "]}\n"
-}
-
-// row writes a line.
-func (l line) row() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "  # %s\n", l.why)
-	parts := []string{`allow: ["*"]`}
-	for _, list := range []struct {
-		key   string
-		rules []string
-		why   string
-	}{{"deny", l.deny, l.denyWhy}, {"ask", l.ask, ""}} {
-		if len(list.rules) > 0 {
-			quoted := make([]string, len(list.rules))
-			for i, r := range list.rules {
-				if quoted[i] = quote(r); list.why != "" {
-					quoted[i] = "{rule: " + quoted[i] + ", why: " + quote(list.why) + "}"
-				}
-			}
-			parts = append(parts, list.key+": ["+strings.Join(quoted, ", ")+"]")
-		}
-	}
-	if l.inside {
-		parts = append(parts, "paths: inside-roots")
-	}
-	if l.askWhy != "" {
-		parts = append(parts, "why: "+quote(l.askWhy))
-	}
-	fmt.Fprintf(&b, "  %s: {%s}\n", strings.Join(l.programs, "|"), strings.Join(parts, ", "))
-	return b.String()
-}
-
-// quote writes a text in quotes as JSON, which YAML takes as well.
+// quote writes a text that YAML reads as it is, whatever is in it.
 func quote(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -197,7 +225,6 @@ func quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// union appends what is not in the list yet.
 func union(list, more []string) []string {
 	for _, m := range more {
 		if !slices.Contains(list, m) {

@@ -273,8 +273,11 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, what string, depth int)
 		return
 	}
 	for _, f := range fields {
-		if f.required && !present[f.key] {
+		switch to := v.Field(f.index); {
+		case f.required && !present[f.key]:
 			d.faults.add(d.pos(n), "", "%s lacks the key %q", what, f.key)
+		case f.required && to.Kind() == reflect.Slice && to.Len() == 0:
+			d.faults.add(d.pos(n), "", "%s has nothing under the key %q", what, f.key)
 		}
 	}
 }

@@ -14,7 +14,8 @@ type File struct {
 	Version     Count                `key:"version" doc:"The version of this format: 1." required:"true"`
 	Extends     []Text               `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
 	Default     Text                 `key:"default" enum:"deny,ask,inside" doc:"What happens to a command that no rule allows: deny (the default), ask, or inside: it runs in a sandbox that writes only inside the roots and reaches only the listed hosts."`
-	Roots       []Text               `key:"roots" doc:"Absolute directories that working directories and paths are confined to."`
+	Roots       []Text               `key:"roots" doc:"Directories that working directories and paths are confined to, absolute or from ~."`
+	Projects    []Project            `key:"projects" doc:"A block for each project of a person. Commands run in a project or in roots only, and change nothing else."`
 	Limits      Limits               `key:"limits" doc:"Bounds for every command; they can only narrow what the server's settings allow."`
 	Sandbox     Sandbox              `key:"sandbox" doc:"How commands are confined."`
 	Environment PassedEnvironment    `key:"environment" doc:"Which variables every command gets besides those that are harmless."`
@@ -25,6 +26,13 @@ type File struct {
 	Profiles    Table[CallerProfile] `key:"profiles" doc:"Further restrictions for some callers."`
 	Tests       []Expectation        `key:"tests" doc:"Commands and what is to become of them; checked at every load."`
 	Decider     Decider              `key:"decider" doc:"A service that is asked as well, and can only narrow."`
+}
+
+// Project is what holds in the directories of one project.
+type Project struct {
+	Roots   []Text        `key:"roots" single:"true" required:"true" doc:"The directories of the project, absolute or from ~. No link, and in no other project."`
+	Network []Text        `key:"network" single:"true" doc:"Hosts that commands in the project reach besides those of the file."`
+	Tests   []Expectation `key:"tests" doc:"As tests of the file."`
 }
 
 // Limits bound commands; a zero field sets nothing.

@@ -21,6 +21,11 @@ type Options struct {
 	Names func(data []byte) ([]string, error)
 	// Hosts checks a list of hosts as the sandbox will read it; nil: none is checked.
 	Hosts func(list ...string) error
+	// Home is the directory that ~ in roots means; "": ~ means nothing.
+	Home string
+	// ProjectRoot says what is wrong with the root of a project on this machine, "" if
+	// nothing is, and what to do; nil: no root is looked at.
+	ProjectRoot func(dir string) (fault, hint string)
 	// Now is the time against which dates are checked; before the zero time no
 	// date has passed.
 	Now time.Time
@@ -44,13 +49,18 @@ func Load(data []byte, name string, o Options) (*Policy, error) {
 		p.defaultEffect = Allow
 		l.inside()
 	}
+	l.projects()
 	l.file()
 	l.extends()
 	l.commands()
 	l.profiles()
 	l.mistakes()
+	l.inProjects()
 	p.Digest = hex.EncodeToString(l.sum.Sum(nil))
 	p.texts = l.faults.texts
+	for _, v := range p.views {
+		v.in.Digest, v.in.texts = p.Digest, p.texts
+	}
 	if err := l.faults.err(); err != nil {
 		return nil, err
 	}

@@ -52,6 +52,8 @@ type Policy struct {
 	presets       map[string]bool
 	now           time.Time
 	texts         map[string][]string
+	views         []view // for each project
+	everyRoot     []Text
 }
 
 // entry holds the rules of one program.

@@ -3,8 +3,11 @@ package load
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,7 +64,12 @@ func readOnce(path string) (File, error) {
 	if err != nil {
 		return f, fmt.Errorf("cannot use the policy file %s: %w", path, err)
 	}
+	home, _ := os.UserHomeDir() // without one, ~ means nothing
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
 	f.Policy, err = language.Load(data, path, language.Options{
+		Home: home, ProjectRoot: projectRoot,
 		Split: cmdline.Split,
 		Names: policy.ReadNames,
 		Hosts: func(hosts ...string) error {
@@ -86,6 +94,24 @@ func readOnce(path string) (File, error) {
 		return f, fmt.Errorf("cannot use the policy file %s:\n%w", path, err)
 	}
 	return f, nil
+}
+
+// projectRoot says what is wrong with the root of a project, as
+// [language.Options.ProjectRoot].
+func projectRoot(dir string) (fault, hint string) {
+	real, err := filepath.EvalSymlinks(dir)
+	info, statErr := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no directory " + strconv.Quote(dir), "take the project out of the file, or make the directory again"
+	case err != nil || statErr != nil:
+		return "whether " + strconv.Quote(dir) + " is a directory cannot be found out: " + errors.Join(err, statErr).Error(), "make it readable for the server, or take the project out of the file"
+	case !info.IsDir():
+		return strconv.Quote(dir) + " is no directory", "name the directory of the project"
+	case real != dir:
+		return strconv.Quote(dir) + " leads through a link to " + strconv.Quote(real), "write " + strconv.Quote(real) + ", if that is the project"
+	}
+	return "", ""
 }
 
 // Load is [Read] followed by the file's own tests: a File without an error may
