@@ -65,6 +65,20 @@ func (s Screen) Rest(text string, used int) string {
 	return Cut(text, max(1, s.Width-used))
 }
 
+// Wrap breaks printable text at blanks into the lines of a terminal, of which used
+// columns are taken in each.
+func (s Screen) Wrap(text string, used int) (lines []string) {
+	line := ""
+	for word := range strings.SplitSeq(text, " ") {
+		if line != "" && s.Terminal && used+Columns(line)+1+Columns(word) > s.Width {
+			lines, line = append(lines, line), word
+			continue
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
+}
+
 // Fit cuts or pads printable text to the given number of columns.
 func Fit(text string, columns int) string {
 	text = Cut(text, columns)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"tipstaff/internal/cli/flags"
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/exit"
+	"tipstaff/internal/inspect/doctor"
 	"tipstaff/internal/policy/load"
 	"tipstaff/internal/server"
 	"tipstaff/internal/tty"
@@ -24,8 +26,10 @@ func newPolicyCheck() *cobra.Command {
 		Short: "Check a policy file as a server would, and say what is doubtful in it",
 		Long: `Check the policy file, or FILE, as a server does before it lets it decide: who can
 write it, what stands in it, the examples of its rules, its tests. Then say what is
-doubtful: rules that never decide, programs that run others, rules past their day; and
-which programs this machine refuses because it cannot confine them as the file says.
+doubtful: rules that never decide, programs that run others, rules past their day; which
+denials are a courtesy, because another program can do the same, and which a boundary,
+because something is lent to no other line; and which programs this machine refuses
+because it cannot confine them as the file says.
 
 The exit code is 3 when a server would refuse it; with --strict also when something
 is doubtful.`,
@@ -37,14 +41,24 @@ is doubtful.`,
 			if err != nil {
 				return err
 			}
-			c := load.Check(path)
+			c := checked{Report: load.Check(path)}
+			var unknown error
+			if c.OK {
+				s, wrong := o.config.Settings()
+				if wrong != nil {
+					return wrong
+				}
+				s.ConfigFile = path
+				if c.Unmet, unknown = server.Unmet(s); unknown != nil {
+					c.Unconfined = unknown.Error()
+				}
+			}
 			if o.asJSON {
 				err = tty.WriteJSON(cmd.OutOrStdout(), c)
 			} else {
-				printReport(cmd.OutOrStdout(), c)
-			}
-			if err == nil && c.OK && !o.asJSON {
-				err = printUnmet(cmd.OutOrStdout(), &o.config, path)
+				printReport(cmd.OutOrStdout(), c.Report)
+				printDenials(cmd.OutOrStdout(), c.Denials)
+				printUnmet(cmd.OutOrStdout(), &c)
 			}
 			if err == nil && (!c.OK || o.strict && len(c.Doubts) > 0) {
 				return &exit.Error{Code: exit.Config}
@@ -58,22 +72,40 @@ is doubtful.`,
 	return cmd
 }
 
-// printUnmet says what this machine cannot keep of a policy file. That is no fault of the
-// file, which another machine may keep.
-func printUnmet(w io.Writer, c *flags.Config, path string) error {
-	s, err := c.Settings()
-	if err != nil {
-		return err
+// checked is a report with what this machine cannot keep of the file. That is no fault of
+// the file, which another machine may keep.
+type checked struct {
+	*load.Report
+
+	Unmet      []doctor.Unmet `json:"unmet,omitempty"`
+	Unconfined string         `json:"unmet_error,omitempty"` // why Unmet is not known
+}
+
+func printUnmet(w io.Writer, c *checked) {
+	if c.Unconfined != "" {
+		tty.Say(w, "! this machine cannot say how it would confine the commands: %s", cmdline.EscapeLines(c.Unconfined))
 	}
-	s.ConfigFile = path
-	list, err := server.Unmet(s)
-	if err != nil {
-		tty.Say(w, "! this machine cannot say how it would confine the commands: %s", cmdline.EscapeLines(err.Error()))
-	}
-	for _, u := range list {
+	for _, u := range c.Unmet {
 		tty.Say(w, "! this machine refuses %s: %s; tipstaff doctor says what is missing", cmdline.Escape(strings.Join(u.Programs, ", ")), cmdline.EscapeLines(u.Why))
 	}
-	return nil
+}
+
+// printDenials prints what denials are worth, those with the same reason in one line.
+func printDenials(w io.Writer, list []load.Denial) {
+	kinds := map[bool]string{true: "a boundary", false: "a courtesy"}
+	for i, d := range list {
+		same := func(o load.Denial) bool { return o.Why == d.Why && o.Boundary == d.Boundary }
+		if slices.ContainsFunc(list[:i], same) {
+			continue
+		}
+		var forms []string
+		for _, o := range list[i:] {
+			if same(o) {
+				forms = append(forms, o.Program+" "+o.Pattern)
+			}
+		}
+		tty.Say(w, "· %s to deny: %s (%s)", kinds[d.Boundary], cmdline.Escape(strings.Join(forms, ", ")), cmdline.Escape(d.Why))
+	}
 }
 
 func printReport(w io.Writer, c *load.Report) {

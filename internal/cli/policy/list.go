@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,8 +28,9 @@ func newPolicyList() *cobra.Command {
 		Use:   "list",
 		Short: "List what a caller may run, as sudo -l does",
 		Long: `List what a caller may run by the policy file and the allowlist of the
-environment: the forms that are allowed, those that need approval, those that are
-denied, with file and line. Profiles that are for the caller narrow the list.
+environment: what is lent, what needs approval, what is denied and what is allowed,
+with the line of the file. Programs of equal rules are in one line, and the rules of
+presets are counted. Profiles that are for the caller narrow the list.
 
 A form is allowed when it matches as a whole and contains nothing that is denied;
 'tipstaff policy explain' says what that comes to for one command.`,
@@ -48,7 +50,7 @@ A form is allowed when it matches as a whole and contains nothing that is denied
 			if o.asJSON {
 				return tty.WriteJSON(cmd.OutOrStdout(), l)
 			}
-			printList(cmd.OutOrStdout(), l, o.presets)
+			printList(cmd.OutOrStdout(), tty.ScreenOf(cmd.OutOrStdout(), true), l, o.presets)
 			return nil
 		},
 	}
@@ -60,63 +62,177 @@ A form is allowed when it matches as a whole and contains nothing that is denied
 	return cmd
 }
 
-// printList prints a list for a person.
-func printList(w io.Writer, l *explain.List, presets bool) {
+// printList prints a list for a person: what is lent, asked and refused before what
+// runs, and programs of equal rules in one line.
+func printList(w io.Writer, screen tty.Screen, l *explain.List, presets bool) {
 	who := strings.TrimSpace(fmt.Sprintf("%s %s", cmp.Or(l.Who.Agent, l.Who.Principal), l.Who.Client))
-	by := cmp.Or(l.Policy.File, "the allowlist alone")
-	tty.Say(w, "%s may run, with %s tools, by %s:", cmdline.Escape(who), l.Family, cmdline.Escape(by))
-	for _, n := range l.Profiles {
-		tty.Say(w, "  within the profile %s (%s)", cmdline.Escape(n.Name), cmdline.Escape(n.At))
-		printRules(w, "only", n.Only, true)
-		printRules(w, "ask", n.Ask, true)
-		printRules(w, "deny", n.Deny, true)
-	}
-	if len(l.Programs) == 0 {
-		tty.Say(w, "  nothing")
-	}
-	for _, p := range l.Programs {
-		name := cmdline.Escape(p.Program)
-		switch {
-		case p.Program == "*":
-			name = "every other program"
-		case p.Missing != "":
-			name += "  ✘ " + p.Missing + " where the server looks for programs"
-		}
-		tty.Say(w, "  %s", name)
-		printRules(w, "allow", p.Allow, presets)
-		printRules(w, "ask", p.Ask, presets)
-		printRules(w, "deny", p.Deny, presets)
-		if p.Paths != "" {
-			tty.Say(w, "    paths  %s", p.Paths)
-		}
-	}
+	means := map[string]string{"ask": "what no line allows needs approval", "deny": "what no line allows is denied", "inside": "what no line names runs in the sandbox"}
+	tty.Say(w, "default: %s (%s); %s, %s tools", l.Default, means[l.Default], cmdline.Escape(who), l.Family)
+	tty.Say(w, "by %s", cmdline.Escape(cmp.Or(l.Policy.File, "the allowlist alone")))
 	if len(l.Roots) > 0 {
-		tty.Say(w, "Within the roots %s.", cmdline.Escape(strings.Join(l.Roots, ", ")))
+		tty.Say(w, "in %s", cmdline.Escape(strings.Join(l.Roots, ", ")))
 	}
 	if a := l.Allowlist; a != nil && l.Policy.File != "" {
-		tty.Say(w, "Narrowed by %s.", cmdline.Escape(a.Source))
+		tty.Say(w, "narrowed by %s", cmdline.Escape(a.Source))
 	}
 	if a := l.Allowlist; a != nil && a.Fault != "" {
 		tty.Say(w, "✘ %s cannot be used: %s", cmdline.Escape(a.Source), cmdline.Escape(a.Fault))
 	}
-	tty.Say(w, "Everything else: %s.", map[string]string{"ask": "needs approval", "deny": "denied", "inside": "runs inside of the sandbox"}[l.Default])
+	t := listTable{file: l.Policy.File, presets: presets}
+	for _, n := range l.Profiles {
+		t.title, t.more = "profile "+cmdline.Escape(n.Name), map[string]int{}
+		t.rules("only", "", n.Only)
+		t.rules("ask", "", n.Ask)
+		t.rules("deny", "", n.Deny)
+	}
+	for _, effect := range []string{"lend", "ask", "deny", "allow", "✘"} {
+		t.title, t.more = effect, map[string]int{}
+		for _, p := range l.Programs {
+			t.program(effect, &p)
+		}
+		t.summary()
+	}
+	if len(l.Programs) == 0 && l.Default == "deny" {
+		tty.Say(w, "nothing may run")
+	}
+	t.print(w, screen)
 }
 
-// printRules prints rules, with those of presets only if asked.
-func printRules(w io.Writer, effect string, list []explain.Rule, presets bool) {
-	more := 0
+// listTable collects the lines of a list; equal ones of several programs are one.
+type listTable struct {
+	file    string
+	presets bool
+	title   string
+	more    map[string]int // rules of presets that are not shown, by program
+	lines   []listLine
+}
+
+type listLine struct {
+	title, text   string
+	names, places []string
+}
+
+// add adds a line, or the name and the places to the line that says the same.
+func (t *listTable) add(name, text string, places ...string) {
+	i := slices.IndexFunc(t.lines, func(l listLine) bool { return l.title == t.title && l.text == text })
+	if i < 0 {
+		i, t.lines = len(t.lines), append(t.lines, listLine{title: t.title, text: text})
+	}
+	l := &t.lines[i]
+	if name != "" {
+		l.names = append(l.names, name)
+	}
+	l.places = append(l.places, places...)
+}
+
+// program adds what the list says of a program under one title.
+func (t *listTable) program(effect string, p *explain.Program) {
+	name := cmdline.Escape(p.Program)
+	if p.Program == "*" {
+		name = "every other program"
+	}
+	switch effect {
+	case "lend":
+		for _, r := range slices.Concat(p.Allow, p.Ask) {
+			if len(r.Lends) > 0 {
+				t.add(name, patternText(&r)+" gets "+cmdline.Escape(strings.Join(r.Lends, ", ")), t.place(&r))
+			}
+		}
+		if len(p.Network) > 0 {
+			t.add(name, "reaches "+cmdline.Escape(strings.Join(p.Network, ", ")))
+		}
+	case "ask":
+		t.rules("", name, p.Ask)
+	case "deny":
+		t.rules("", name, p.Deny)
+	case "✘":
+		if p.Missing != "" {
+			t.add(name, p.Missing+" where the server looks for programs")
+		}
+	default:
+		within := ""
+		if p.Paths != "" {
+			within = ", paths " + p.Paths
+		}
+		t.rules("", name, p.Allow, within)
+	}
+}
+
+// rules adds the rules of a program as one text. Those of presets are only counted,
+// unless they were asked for.
+func (t *listTable) rules(word, name string, list []explain.Rule, within ...string) {
+	var texts, places []string
 	for _, r := range list {
-		if strings.HasPrefix(r.At, "preset:") && !presets {
-			more++
+		if strings.HasPrefix(r.At, "preset:") && !t.presets {
+			t.more[name]++
 			continue
 		}
+		texts, places = append(texts, patternText(&r)), append(places, t.place(&r))
+	}
+	if len(texts) > 0 {
+		t.add(name, strings.TrimSpace(word+" "+strings.Join(texts, ", ")+strings.Join(within, "")), places...)
+	}
+}
+
+func patternText(r *explain.Rule) string {
+	if r.Pattern == "*" {
+		return "any arguments"
+	}
+	return cmdline.Escape(r.Pattern)
+}
+
+// place is the line of a rule, alone where it is in the file that the head names.
+func (t *listTable) place(r *explain.Rule) string {
+	if line, own := strings.CutPrefix(r.At, t.file+":"); own && t.file != "" {
+		return line
+	}
+	return cmdline.Escape(r.At)
+}
+
+func (t *listTable) summary() {
+	n := 0
+	for _, more := range t.more {
+		n += more
+	}
+	if n > 0 {
+		t.add("", fmt.Sprintf("%s of presets about %s; --presets lists them", tty.Plural(int64(n), "rule", "rules"), tty.Plural(int64(len(t.more)), "program", "programs")))
+	}
+}
+
+// print prints the lines, each title once. On a terminal long lines are continued below.
+func (t *listTable) print(w io.Writer, screen tty.Screen) {
+	title := ""
+	for _, l := range t.lines {
+		shown := tty.Fit("", 6)
+		if l.title != title {
+			title = l.title
+			if shown = tty.Fit(title, 6); tty.Columns(title) > 6 {
+				tty.Say(w, "%s", title)
+				shown = tty.Fit("", 6)
+			}
+		}
+		text := l.text
+		if len(l.names) > 0 {
+			text = strings.Join(l.names, ", ") + ": " + text
+		}
+		slices.SortFunc(l.places, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+		if places := slices.Compact(l.places); len(places) > 0 {
+			text += " (" + strings.Join(places, ", ") + ")"
+		}
+		for _, part := range screen.Wrap(text, 7) {
+			tty.Say(w, "%s %s", shown, part)
+			shown = tty.Fit("", 6)
+		}
+	}
+}
+
+// printRules prints the rules of one effect, each in a line.
+func printRules(w io.Writer, effect string, list []explain.Rule) {
+	for _, r := range list {
 		lends := ""
 		if len(r.Lends) > 0 {
 			lends = "  lends " + cmdline.Escape(strings.Join(r.Lends, ", "))
 		}
 		tty.Say(w, "    %-6s %s%s  (%s)", effect, cmdline.Escape(r.Pattern), lends, cmdline.Escape(r.At))
-	}
-	if more > 0 {
-		tty.Say(w, "    %-6s %s of presets; --presets lists them", effect, tty.Plural(int64(more), "rule", "rules"))
 	}
 }

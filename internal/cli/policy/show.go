@@ -119,9 +119,9 @@ func showEffective(w io.Writer, path string, asJSON bool) error {
 	}
 	for _, p := range list {
 		tty.Say(w, "%s", cmdline.Escape(p.Program))
-		printRules(w, "deny", p.Deny, true)
-		printRules(w, "ask", p.Ask, true)
-		printRules(w, "allow", p.Allow, true)
+		printRules(w, "deny", p.Deny)
+		printRules(w, "ask", p.Ask)
+		printRules(w, "allow", p.Allow)
 		if p.Paths != "" {
 			tty.Say(w, "    paths  %s", p.Paths)
 		}

@@ -50,6 +50,8 @@ type Program struct {
 	Allow   []Rule `json:"allow"`
 	Ask     []Rule `json:"ask,omitempty"`
 	Deny    []Rule `json:"deny,omitempty"`
+	// Network are the hosts that only lines about this program let it reach.
+	Network []string `json:"network,omitempty"`
 }
 
 // List returns what a caller may run.
@@ -82,6 +84,11 @@ func (x *Explainer) List(family tipstaff.Family, who language.Who) *List {
 			continue
 		}
 		p := Program{Program: e.Program, Paths: e.Paths, Allow: Rules(e.Allow), Ask: Rules(e.Ask), Deny: Rules(e.Deny)}
+		for _, host := range x.File.Bounds(e.Program, who).Network.Hosts {
+			if !slices.Contains(x.File.FileBounds(who).Network.Hosts, host) {
+				p.Network = append(p.Network, host)
+			}
+		}
 		p.find(x)
 		l.Programs = append(l.Programs, p)
 	}

@@ -20,6 +20,8 @@ type Report struct {
 	Tests  int          `json:"tests"`
 	Failed []FailedTest `json:"failed_tests"`
 	Doubts []Fault      `json:"doubts"`
+	// Denials are the file's own rules under deny, with what each is worth.
+	Denials []Denial `json:"denials,omitempty"`
 
 	// Shown are the doubts with the lines in which they stand.
 	Shown []language.Fault `json:"-"`
@@ -60,6 +62,7 @@ func Check(path string) *Report {
 	if r.Err == nil {
 		r.Shown = Lint(f.Policy)
 		r.Doubts = append(r.Doubts, FaultsOf(r.Shown)...)
+		r.Denials = Denials(f.Policy)
 	}
 	return r
 }
