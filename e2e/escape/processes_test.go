@@ -75,6 +75,30 @@ func TestEscapeE22AndE24OtherProcessesAreNotTouched(t *testing.T) {
 	tried(t, habitat{}, rows, nil)
 }
 
+// TestEscapeE51ACommandThatItsOwnTracerHoldsIsEnded: the kernel does not report the end of a
+// program whose tracer does not ask for it. The time limit ends both.
+func TestEscapeE51ACommandThatItsOwnTracerHoldsIsEnded(t *testing.T) {
+	t.Parallel()
+	everywhere(t, habitat{noControl: true}, func(t *testing.T, w *world) {
+		r := w.On(t).Process("testcmd", []string{"attempt", "held"}, kit.Args{"timeout_ms": 2000})
+		if !strings.Contains(r.Text, `"ok":true`) || !strings.Contains(r.Text, "timeout") {
+			t.Errorf("it was not held until the time limit:\n%s", r.Text)
+		}
+		kit.Eventually(t, "its tracer has ended", func() bool {
+			lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+			for _, line := range lines {
+				text, _ := os.ReadFile(line)
+				st, err := os.Stat(line)
+				if err == nil && bytes.Contains(text, []byte("\x00hold\x00")) && st.Sys().(*syscall.Stat_t).Uid == uint32(w.uid) {
+					return false
+				}
+			}
+			return true
+		})
+		w.On(t).Command("true").Ran()
+	})
+}
+
 // TestEscapeE25OthersAreNotHeldUp has worlds of its own, because the server of
 // the control is slow afterwards.
 func TestEscapeE25OthersAreNotHeldUp(t *testing.T) {

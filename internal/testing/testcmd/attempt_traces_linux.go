@@ -16,6 +16,8 @@ func traceTries() []try {
 		{"trace-own", 0, func([]string) (string, error) { return traced(nil, "see", "1") }},
 		{"trace-connect", 1, traceConnect},
 		{"peer-pidfd", 0, peerPidfd},
+		{"held", 0, held},
+		{"hold", 1, holdOn},
 	}
 }
 
@@ -148,4 +150,31 @@ func peerPidfd([]string) (string, error) {
 	}
 	_, err = call(numberPidfdGetfd, uintptr(peer), 0, 0)
 	return "get", err
+}
+
+// held ends as soon as a process that it has started traces it. That one does not wait for
+// its end, so that the kernel tells nobody else of it.
+func held([]string) (string, error) {
+	if _, err := os.StartProcess("/proc/self/exe", []string{"testcmd", "attempt", "hold", itoa(os.Getpid())}, &os.ProcAttr{Env: os.Environ()}); err != nil {
+		return "start", err
+	}
+	for {
+		if status, err := os.ReadFile("/proc/self/status"); err != nil || !strings.Contains(string(status), "TracerPid:\t0\n") {
+			return "", err
+		}
+	}
+}
+
+// holdOn traces a process and waits for ever.
+func holdOn(a []string) (string, error) {
+	runtime.LockOSThread()
+	const seize = 0x4206 // PTRACE_SEIZE
+	err := ofProcess(a[0], func(pid int) error {
+		_, err := call(syscall.SYS_PTRACE, seize, uintptr(pid), 0, 0)
+		return err
+	})
+	for err == nil || err == syscall.EINTR {
+		err = syscall.Pause()
+	}
+	return "", err
 }
