@@ -168,3 +168,48 @@ func TestEscapeE68SessionSandboxesAreOutOfReach(t *testing.T) {
 		}
 	})
 }
+
+// TestEscapeE22ACommandThatWasLentACredentialIsNotTraced: neither by a command of the same
+// session that was lent none, nor by one that was lent the same and shares its sandbox.
+// That such a command traces what it has started itself is the control.
+func TestEscapeE22ACommandThatWasLentACredentialIsNotTraced(t *testing.T) {
+	t.Parallel()
+	policy := "version: 1\ncommands:\n  testcmd: {allow: [\"*\"]}\n  \"true\": {allow: [\"*\"]}\n  sh: {allow: [{rule: \"*\", credentials: [npm]}]}\n"
+	h := habitat{env: []string{"TIPSTAFF_CONFIG={dir}/home/policy.yaml", "ALLOWED_COMMANDS=", "TMPDIR={dir}/tmp"}, noControl: true, furnish: func(t *testing.T, w *world) {
+		withTemp(t, w)
+		w.put(t, "home/policy.yaml", policy)
+		w.put(t, "home/.npmrc", secret)
+	}}
+	everywhere(t, h, func(t *testing.T, w *world) {
+		n := moveIn(t, w, "")
+		p := fmt.Sprint(n.pid)
+		lent := func(try string) outcome {
+			return outcomeOf(t, w.On(t).Process("sh", []string{"-c", "exec testcmd attempt " + try}))
+		}
+		free := func(try string) outcome {
+			return outcomeOf(t, w.On(t).Process("testcmd", append([]string{"attempt"}, strings.Fields(try)...)))
+		}
+		for _, try := range []string{
+			"ptrace " + p, "vm-read " + p + " " + addressIn(t, n.pid), "vm-write " + p + " " + addressIn(t, n.pid), "pidfd-getfd " + p + " 0", "kcmp " + p,
+			"open-read /proc/" + p + "/mem", "read /proc/" + p + "/environ", "readlink /proc/" + p + "/fd/0",
+		} {
+			for who, do := range map[string]func(string) outcome{"lent the same": lent, "lent nothing": free} {
+				if o := do(try); o.OK {
+					t.Errorf("%s, %s: %+v", try, who, o)
+				}
+			}
+		}
+		if o := lent("read " + w.path("home", ".npmrc")); o.Got != secret {
+			t.Errorf("nothing was lent: %+v", o)
+		}
+		if o := free("read " + w.path("home", ".npmrc")); o.OK {
+			t.Errorf("it was lent to all: %+v", o)
+		}
+		for who, do := range map[string]func(string) outcome{"lent the same": lent, "lent nothing": free} {
+			if o := do("trace-own"); !o.OK {
+				t.Errorf("trace-own, %s: %+v", who, o)
+			}
+		}
+		_ = syscall.Kill(n.pid, syscall.SIGKILL)
+	})
+}

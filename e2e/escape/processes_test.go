@@ -50,20 +50,53 @@ func TestEscapeE20AndE21TheServerIsNotLookedInto(t *testing.T) {
 
 func TestEscapeE22AndE24OtherProcessesAreNotTouched(t *testing.T) {
 	rows := []escape{
-		{says: "E22 the memory of the victim is not read", try: "vm-read {victim} {address}", namespaces: "EPERM", landlock: "EPERM"},
-		{says: "E22 nor written", try: "vm-write {victim} {address}", namespaces: "EPERM", landlock: "EPERM"},
-		{says: "E22 nor advised about", try: "process-madvise {victim} {address}", namespaces: "EPERM ESRCH", landlock: "EPERM", rootOnly: "it takes CAP_SYS_NICE"},
-		{says: "E22 the victim is not traced", try: "ptrace {victim}", namespaces: "EPERM", landlock: "EPERM"},
+		{says: "E22 the memory of the victim is not read", try: "vm-read {victim} {address}", namespaces: "ESRCH", landlock: "EPERM"},
+		{says: "E22 nor written", try: "vm-write {victim} {address}", namespaces: "ESRCH", landlock: "EPERM"},
+		{says: "E22 nor advised about", try: "process-madvise {victim} {address}", namespaces: "ESRCH", landlock: "EPERM EACCES", rootOnly: "it takes CAP_SYS_NICE"},
+		{says: "E22 the victim is not traced", try: "ptrace {victim}", namespaces: "ESRCH", landlock: "EPERM"},
+		{says: "E22 nor what makes commands, with the memory of the server", try: "ptrace {maker}", namespaces: "ESRCH", landlock: "EPERM",
+			noControl: "what makes commands shares the server's memory, and a stop would hold up the server"},
+		{says: "E22 the first process of the namespace is not traced", try: "ptrace 1", namespaces: "EPERM",
+			noControl: "a first process with the user's rights is there in namespaces alone"},
+		{says: "E22 the server is not made a tracer", try: "traced", namespaces: "EPERM", landlock: "EPERM",
+			noControl: "the server would wait for an attempt that has stopped; a child of the attempt is traced below"},
+		{says: "E22 the server that has made a connection is not taken from", try: "peer-pidfd", namespaces: "EPERM", landlock: "EPERM"},
+		{says: "E22 an own process is traced", try: "trace-own", namespaces: "ok", landlock: "ok"},
+		{says: "E22 a tracer changes where its tracee connects", try: "trace-connect {ws}/socket", namespaces: "EACCES", landlock: "EACCES", gets: welcome, before: service},
 	}
 	for _, who := range []string{"victim", "server"} {
 		rows = append(rows,
-			escape{says: "E22 a descriptor of the " + who + " is not taken", try: "pidfd-getfd {" + who + "} 0", namespaces: "EPERM ESRCH", landlock: "EPERM"},
-			escape{says: "E22 the " + who + " is not compared with", try: "kcmp {" + who + "}", namespaces: "EPERM", landlock: "EPERM"},
+			escape{says: "E22 a descriptor of the " + who + " is not taken", try: "pidfd-getfd {" + who + "} 0", namespaces: "ESRCH", landlock: "EPERM"},
+			escape{says: "E22 the " + who + " is not compared with", try: "kcmp {" + who + "}", namespaces: "ESRCH", landlock: "EPERM"},
 			escape{says: "E24 limits of the " + who + " are not lowered", try: "prlimit {" + who + "}", namespaces: "EPERM ESRCH", landlock: "EPERM"},
 			escape{says: "E24 nor asked for: " + who, try: "ask-limit {" + who + "}", namespaces: "EPERM ESRCH", landlock: "EPERM"},
 		)
 	}
 	tried(t, habitat{}, rows, nil)
+}
+
+// TestEscapeE51ACommandThatItsOwnTracerHoldsIsEnded: the kernel does not report the end of a
+// program whose tracer does not ask for it. The time limit ends both.
+func TestEscapeE51ACommandThatItsOwnTracerHoldsIsEnded(t *testing.T) {
+	t.Parallel()
+	everywhere(t, habitat{noControl: true}, func(t *testing.T, w *world) {
+		r := w.On(t).Process("testcmd", []string{"attempt", "held"}, kit.Args{"timeout_ms": 2000})
+		if !strings.Contains(r.Text, `"ok":true`) || !strings.Contains(r.Text, "timeout") {
+			t.Errorf("it was not held until the time limit:\n%s", r.Text)
+		}
+		kit.Eventually(t, "its tracer has ended", func() bool {
+			lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+			for _, line := range lines {
+				text, _ := os.ReadFile(line)
+				st, err := os.Stat(line)
+				if err == nil && bytes.Contains(text, []byte("\x00hold\x00")) && st.Sys().(*syscall.Stat_t).Uid == uint32(w.uid) {
+					return false
+				}
+			}
+			return true
+		})
+		w.On(t).Command("true").Ran()
+	})
 }
 
 // TestEscapeE25OthersAreNotHeldUp has worlds of its own, because the server of

@@ -64,6 +64,7 @@ type Instruction struct {
 //nolint:interfacebloat // one call: its arguments and its possible answers
 type Call interface {
 	PID() int              // of the process, as the server sees it
+	OfChild() bool         // the process is, or may be, a child of the server
 	Number() int           // of the system call
 	Argument(i int) uint64 // 0 to 5
 	// Text reads the path that an argument points to.

@@ -152,6 +152,12 @@ type call struct {
 // PID is the process that makes the call.
 func (c *call) PID() int { return int(c.n.pid) }
 
+// OfChild reports whether the process is a child of the server, or cannot be looked at.
+func (c *call) OfChild() bool {
+	_, parent, ok := stat(c.PID())
+	return !ok || parent <= 0 || parent == os.Getpid() || !c.Valid()
+}
+
 // Number is the number of the system call.
 func (c *call) Number() int { return int(c.n.trap) }
 

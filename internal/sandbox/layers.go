@@ -83,7 +83,7 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 	if s.status.tier == Namespaces && sess.settings.network.Reach != AllNetwork {
 		l.asking = &asking{fd: -1}
 	}
-	if sess.settings.asks || sess.settings.asksSockets || sess.sockets != nil {
+	if sess.settings.asks || sess.settings.asksSockets || sess.settings.traces || sess.sockets != nil {
 		spec.Supervise = func(c proc.Call) { sess.supervise(c, l.asking) }
 	}
 	if s.status.tier == Namespaces {
@@ -167,6 +167,8 @@ func (sess *sessionSandbox) supervise(c proc.Call, in *asking) {
 	case sess.settings.asksSockets && c.Number() == unix.SYS_SOCKET && uint32(c.Argument(0)) != unix.AF_UNIX:
 		sess.refuse(refusal{why: "It asked for a socket. " + sess.networkSentence(), probing: true})
 		c.Return(unix.EPERM)
+	case c.Number() == unix.SYS_PTRACE:
+		sess.traceMe(c)
 	case sess.sockets != nil && sess.sockets.answer(c, in):
 	case sess.settings.asks:
 		sess.sandbox.guard.Supervise(c, sess.noteUnsafe)

@@ -23,6 +23,7 @@ type settings struct {
 
 	asks        bool // the guard is asked about renames
 	asksSockets bool // the server is asked about sockets, all of which it refuses
+	traces      bool // commands trace their own processes, and the server is asked who asks to be traced
 	unix        bool // commands have Unix sockets, and the server is asked about connections
 	filter      []proc.Instruction
 	kernel      []proc.Limit
@@ -38,6 +39,7 @@ func (s *Sandbox) prepare(set settings) (*settings, error) {
 	set.asks = s.canAsk && !s.o.Unguarded && set.profile == profile.Workspace
 	set.asksSockets = s.canAsk && s.status.tier == Landlock && set.network.Reach == NoNetwork
 	set.unix = s.canAsk && proc.CanBorrow(s.status.tier == Namespaces) || set.doors || len(set.sockets) > 0
+	set.traces = s.canAsk && s.domain() != proc.NoDomain
 	if set.filter, err = s.makeFilter(set); err != nil {
 		return nil, err
 	}

@@ -27,6 +27,8 @@ const (
 
 	rlimitRTTime = 15
 
+	ptraceTraceMe = 0
+
 	afUnix    = 1
 	afInet    = 2
 	afInet6   = 10

@@ -88,6 +88,13 @@ type Options struct {
 	// then needs a listener.
 	AskSockets bool
 
+	// AskTraceMe allows commands to trace processes and to read and write their memory,
+	// and passes PTRACE_TRACEME to a supervisor, whose children must not be let. Which
+	// processes a command reaches another layer must restrict: Landlock does. The filter
+	// holds for what a tracer makes its tracee call, because the kernel runs it after the
+	// tracer has changed the call (Linux 4.8). The filter then needs a listener.
+	AskTraceMe bool
+
 	// SiblingSecret is the fifth argument of clone and clone3 by which the
 	// filter recognizes callers that may make siblings (CLONE_PARENT), and that
 	// may call clone3 at all; 0: no caller may.

@@ -100,7 +100,7 @@ func combinations() []Options {
 						for _, attributes := range []bool{false, true} {
 							all = append(all, Options{Sockets: s, OwnIPC: ipc, AllowUnix: local, SiblingSecret: secret, AskRenames: ask, AskUnix: ask && local, Attributes: attributes})
 						}
-						all = append(all, Options{Sockets: s, OwnIPC: ipc, SiblingSecret: secret, AskUnix: local, AskSockets: s == NoSockets && local})
+						all = append(all, Options{Sockets: s, OwnIPC: ipc, SiblingSecret: secret, AskUnix: local, AskSockets: s == NoSockets && local, AskTraceMe: local})
 						all = append(all, Options{Sockets: s, SiblingSecret: secret, AskRenames: ask, AskSockets: true})
 					}
 				}

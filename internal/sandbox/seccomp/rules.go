@@ -11,8 +11,6 @@ type rule struct {
 // rules is the policy. No call may be in two rows.
 func rules(o Options) []rule {
 	list := []rule{
-		{"other processes: their memory, registers and descriptors",
-			"ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd", eperm},
 		{"the machine: its kernel, modules, swap, quotas, log, ports and accounts",
 			"kexec_load kexec_file_load reboot init_module finit_module delete_module swapon swapoff " +
 				"quotactl quotactl_fd syslog acct vhangup ioperm iopl", eperm},
@@ -54,6 +52,13 @@ func rules(o Options) []rule {
 	if o.AskRenames {
 		list = append(list, rule{"git changes its configuration by a rename, which a pin refuses and the supervisor may make in its place",
 			"rename renameat renameat2", ask})
+	}
+	if o.AskTraceMe {
+		list = append(list, rule{"who asks to be traced by its parent must not have the supervisor for a parent",
+			"ptrace", oneOf(low(0), []uint32{ptraceTraceMe}, ask, allow)})
+	} else {
+		list = append(list, rule{"other processes: their memory, registers and descriptors",
+			"ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd", eperm})
 	}
 	if o.AskUnix {
 		list = append(list, rule{"the address lies in memory; the supervisor makes the connection, and knows by listen whose socket is at its other end",

@@ -30,9 +30,13 @@ var promises = []struct {
 	{say: "and without a supervisor it is allowed", call: "renameat2", want: allow, when: asksNothing},
 	{say: "a link is allowed without a question", call: "linkat", want: allow},
 
-	{say: "ptrace is refused", call: "ptrace", want: eperm},
-	{say: "reading another process's memory is refused", call: "process_vm_readv", want: eperm},
-	{say: "taking another process's descriptor is refused", call: "pidfd_getfd", want: eperm},
+	{say: "ptrace is refused", call: "ptrace", want: eperm, when: tracesNothing},
+	{say: "reading another process's memory is refused", call: "process_vm_readv", want: eperm, when: tracesNothing},
+	{say: "taking another process's descriptor is refused", call: "pidfd_getfd", want: eperm, when: tracesNothing},
+	{say: "a debugger attaches where Landlock says to what", call: "ptrace", args: []uint64{16}, want: allow, when: traces},
+	{say: "and reads memory there", call: "process_vm_readv", want: allow, when: traces},
+	{say: "the server is asked who the tracer would be", call: "ptrace", args: []uint64{0}, want: ask, when: traces},
+	{say: "also with upper bits", call: "ptrace", args: []uint64{upper}, want: ask, when: traces},
 	{say: "bpf is refused", call: "bpf", want: eperm},
 	{say: "loading a module is refused", call: "finit_module", want: eperm},
 	{say: "the keyrings are refused", call: "keyctl", want: eperm},
@@ -168,6 +172,8 @@ var promises = []struct {
 }
 
 func noSockets(o Options) bool     { return o.Sockets == NoSockets }
+func traces(o Options) bool        { return o.AskTraceMe }
+func tracesNothing(o Options) bool { return !o.AskTraceMe }
 func asksSockets(o Options) bool   { return o.AskSockets }
 func asksNoSockets(o Options) bool { return !o.AskSockets }
 func internet(o Options) bool      { return o.Sockets == Internet }

@@ -14,6 +14,10 @@ func processTries() []try {
 	return []try{
 		{"see", 1, see},
 		{"ptrace", 1, func(a []string) (string, error) { return "", ofProcess(a[0], trace) }},
+		{"traced", 0, func([]string) (string, error) {
+			_, err := call(syscall.SYS_PTRACE, syscall.PTRACE_TRACEME, 0, 0)
+			return "", err
+		}},
 		{"vm-read", 2, func(a []string) (string, error) { return otherMemory(numberVMReadv, a) }},
 		{"vm-write", 2, func(a []string) (string, error) { return otherMemory(numberVMWritev, a) }},
 		{"pidfd-getfd", 2, takeDescriptor},
