@@ -92,6 +92,8 @@ func newShell(settings Settings) (*Shell, error) {
 		s.base[name] = v
 		if syntax.ValidName(name) {
 			s.vars.names[name] = variable{set: true, text: v, exports: true}
+		} else if f := functionOf(name); f != "" {
+			s.importFunction(f, v)
 		}
 	}
 	s.first()
