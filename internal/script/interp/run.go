@@ -110,6 +110,8 @@ func (s *Shell) first() {
 		"PS4":      {set: true, text: "+ "},
 		"HOSTNAME": {set: true, text: host},
 		"OSTYPE":   {set: true, text: "linux-gnu"},
+		"HOSTTYPE": {set: true, text: machine()},
+		"MACHTYPE": {set: true, text: machine() + "-pc-linux-gnu"},
 		"UID":      {set: true, text: itoa(int64(os.Getuid())), fixed: true, integer: true},
 		"EUID":     {set: true, text: itoa(int64(os.Geteuid())), fixed: true, integer: true},
 		"PPID":     {set: true, text: itoa(int64(os.Getppid())), fixed: true, integer: true},
