@@ -55,6 +55,9 @@ func startError(g *policy.Grant, err error) error {
 		e.Code = tipstaff.ProgramNotExecutable
 		e.Msg = fmt.Sprintf("Program %q could not be started: its file has no format that this system can run.", name)
 		e.Hint = "A script needs a first line that names its interpreter, such as #!/bin/sh; a binary must be built for this machine."
+		if binfmt.IsText(g.Program().Path) {
+			e.Err = fmt.Errorf("%w: %w", ErrText, e.Err)
+		}
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
 		e.Code = tipstaff.ProgramNotExecutable
 		e.Msg = fmt.Sprintf("Program %q could not be started: permission denied.", name)
@@ -76,6 +79,10 @@ func startError(g *policy.Grant, err error) error {
 	}
 	return e
 }
+
+// ErrText is in the error for a program whose file is a text without #!, which shells
+// interpret themselves.
+var ErrText = errors.New("the file is a text that names no interpreter")
 
 // nameOf returns the caller's name for what was to start.
 func nameOf(g *policy.Grant) string {

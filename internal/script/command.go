@@ -127,6 +127,10 @@ func (r *scriptRun) command(ctx context.Context, m ipc.Message, files []*os.File
 	}
 	release()
 	r.unset(m.ID)
+	if errors.Is(err, run.ErrText) { // the script process interprets it
+		r.answer(ipc.Message{ID: m.ID, Code: notRun, Textual: true})
+		return
+	}
 	if err != nil {
 		one := refused(m, err)
 		if hint := tipstaff.AsError(err).Hint; hint != "" {

@@ -54,6 +54,20 @@ func Fault(path string) (why, hint string) {
 	return "its file has no format that this system can run", forThisMachine
 }
 
+// IsText reports whether a shell takes a file that the kernel does not start for a script:
+// as in Bash, if the first line has no NUL.
+func IsText(path string) bool {
+	f, err := plainfile.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 80)
+	n, err := f.ReadAt(head, 0)
+	line, _, _ := bytes.Cut(head[:n], []byte("\n"))
+	return (err == nil || errors.Is(err, io.EOF)) && !bytes.Contains(line, []byte{0})
+}
+
 const forThisMachine = "Build or fetch the program for this machine."
 
 // whyNoInterpreter says what is wrong with the interpreter of a script, by its first

@@ -3,6 +3,7 @@
 package interp_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -55,8 +56,8 @@ func (p *programs) Run(c *interp.Command, started func(interp.Process)) interp.O
 	if cmd == nil {
 		return interp.Outcome{Code: code, Text: text}
 	}
-	if text := p.start(cmd); text != "" {
-		return interp.Outcome{Code: 126, Text: c.Words[0] + ": " + text}
+	if err := p.start(cmd); err != nil {
+		return interp.Outcome{Code: 126, Text: c.Words[0] + ": " + err.Error(), Textual: errors.Is(err, syscall.ENOEXEC)}
 	}
 	if started != nil {
 		started(program{cmd})
@@ -72,18 +73,18 @@ func (p *programs) Run(c *interp.Command, started func(interp.Process)) interp.O
 	return out
 }
 
-// start starts a program; the text says why it did not.
-func (p *programs) start(cmd *exec.Cmd) (text string) {
+// start starts a program.
+func (p *programs) start(cmd *exec.Cmd) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
-		return "the script has ended"
+		return errors.New("the script has ended")
 	}
 	if err := cmd.Start(); err != nil {
-		return err.Error()
+		return err
 	}
 	p.running[cmd] = true
-	return ""
+	return nil
 }
 
 // end ends what a script has left behind.

@@ -3,6 +3,7 @@
 package interp
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 )
@@ -121,7 +122,7 @@ func execute(s *Shell, a []string) int {
 	if strings.HasPrefix(args[0], "-") {
 		return s.unsupported("exec", args[0], "")
 	}
-	s.traps = map[string]string{}
+	maps.DeleteFunc(s.traps, func(_, action string) bool { return action != "" }) // ignored signals stay so
 	s.program(args)
 	s.jump = toExit
 	return s.status

@@ -13,9 +13,13 @@ func (d *declaring) function(name string) {
 	f := s.functions[name]
 	switch {
 	case f == nil:
-		d.status = 1
-	case d.command == "export" || strings.Contains(d.on, "x"):
-		d.status = s.unsupported(d.command, "-f", "A program cannot be given functions.")
+		if d.status = 1; d.command == "export" {
+			s.errorf("export: %s: not a function", name)
+		}
+	case d.command == "export" || strings.Contains(d.on+d.off, "x"):
+		changed := *f
+		changed.exports = !strings.Contains(d.off, "x")
+		s.functions[name] = &changed
 	case d.command == "readonly" || strings.Contains(d.on, "r"):
 		d.status = s.unsupported(d.command, "-f", "")
 	case d.funcs == 'F':
@@ -77,21 +81,35 @@ func keyQuoted(key string) string {
 	return key
 }
 
+// declaredFunction is a function without its body, as declare -F lists it.
+func declaredFunction(name string, f *function) string {
+	return "declare -f" + map[bool]string{true: "x"}[f.exports] + " " + name
+}
+
 // list is export, readonly or declare without names.
 func (d *declaring) list() {
 	s := d.s
-	if d.funcs == 'F' {
+	if d.funcs == 'F' && d.command != "readonly" {
 		var names []string
 		for n := range s.functions {
-			names = append(names, "declare -f "+n+"\n")
+			names = append(names, declaredFunction(n, s.functions[n])+"\n")
 		}
 		slices.Sort(names)
 		d.status = s.wrote(strings.Join(names, ""))
 		return
 	}
-	if d.funcs != 0 && d.status == 0 {
+	if d.funcs != 0 && d.status == 0 && d.command != "readonly" && !strings.Contains(d.on, "r") {
+		only := d.command == "export" || strings.Contains(d.on, "x")
 		for _, name := range slices.Sorted(maps.Keys(s.functions)) {
-			if d.function(name); s.jump != noJump {
+			f := s.functions[name]
+			if only && !f.exports {
+				continue
+			}
+			text := f.print()
+			if f.exports {
+				text += declaredFunction(name, f) + "\n"
+			}
+			if d.status = s.wrote(text); d.status != 0 {
 				return
 			}
 		}

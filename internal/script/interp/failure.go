@@ -3,6 +3,7 @@
 package interp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -62,7 +63,7 @@ func (s *Shell) fail(err error) {
 // errorf writes one line to standard error, as Bash begins it.
 func (s *Shell) errorf(format string, args ...any) {
 	if f := s.files[2]; f != nil {
-		_, _ = fmt.Fprintf(f.File, "bash: line %d: "+format+"\n", append([]any{max(s.line, 1)}, args...)...)
+		_, _ = fmt.Fprintf(f.File, "%s: line %d: "+format+"\n", append([]any{cmp.Or(s.file(), "bash"), max(s.lineno, 1)}, args...)...)
 	}
 }
 

@@ -52,6 +52,9 @@ type Outcome struct {
 	Signal int
 	// Refused: it was not started, because the policy refuses it.
 	Refused bool
+	// Textual: it was not started, because its file is a text without #!. Bash runs such
+	// a file itself.
+	Textual bool
 	// Text is for standard error; "".
 	Text         string
 	User, System time.Duration

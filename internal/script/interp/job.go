@@ -30,6 +30,10 @@ type job struct {
 	told      bool // wait has told its end
 }
 
+func newJob(number int64) *job {
+	return &job{done: make(chan struct{}), known: make(chan struct{}), processes: map[Process]bool{}, own: beyond + number, signals: newDispositions()}
+}
+
 // lastJob is what $! means.
 type lastJob struct{ *job }
 
@@ -47,7 +51,8 @@ func (s *Shell) background(st *syntax.Stmt) {
 		return
 	}
 	sub := s.subshell()
-	j := &job{id: s.nextJob(), text: sourceOfStmt(st), done: make(chan struct{}), known: make(chan struct{}), processes: map[Process]bool{}, own: beyond + s.number.Add(1), signals: newDispositions()}
+	j := newJob(s.number.Add(1))
+	j.id, j.text = s.nextJob(), sourceOfStmt(st)
 	sub.job, sub.signals = j, j.signals
 	for name, action := range sub.traps { // ignored signals stay so
 		n, _ := signalNumber(name)

@@ -13,13 +13,13 @@ type options struct {
 	dotglob, extglob, failglob, globstar, inheritErrexit, lastpipe, nocaseglob, nocasematch, nullglob bool
 }
 
-// letters is $-.
-func (o *options) letters() string {
+// letters is $-, of a text that -c gave or of a file.
+func (o *options) letters(given bool) string {
 	var text strings.Builder
 	for _, f := range []struct {
 		on     bool
 		letter string
-	}{{o.allexport, "a"}, {o.errexit, "e"}, {o.noglob, "f"}, {true, "h"}, {o.nounset, "u"}, {o.xtrace, "x"}, {true, "B"}, {o.noclobber, "C"}, {o.errtrace, "E"}, {true, "c"}} {
+	}{{o.allexport, "a"}, {o.errexit, "e"}, {o.noglob, "f"}, {true, "h"}, {o.nounset, "u"}, {o.xtrace, "x"}, {true, "B"}, {o.noclobber, "C"}, {o.errtrace, "E"}, {given, "c"}} {
 		if f.on {
 			text.WriteString(f.letter)
 		}

@@ -174,14 +174,14 @@ func (s *Shell) special(name string) (variable, bool) {
 	case "?":
 		return scalar(strconv.Itoa(s.status & 0xff))
 	case "$":
-		return scalar(strconv.Itoa(os.Getpid()))
+		return scalar(s.processNumber())
 	case "!":
 		n := s.last.number()
 		return variable{set: n != 0, text: strconv.Itoa(n)}, true
 	case "-":
-		return scalar(s.options.letters())
+		return scalar(s.options.letters(s.main == ""))
 	case "0":
-		return scalar("bash")
+		return scalar(cmp.Or(s.main, "bash"))
 	case "LINENO":
 		return scalar(strconv.Itoa(max(s.lineno, 1)))
 	case "RANDOM":
@@ -199,7 +199,7 @@ func (s *Shell) special(name string) (variable, bool) {
 		return scalar(s.lastWord)
 	case "PIPESTATUS":
 		return variable{list: numbers(s.pipestatus)}, true
-	case "FUNCNAME": // with bash -c there is no main
+	case "FUNCNAME":
 		if !s.inFunction() {
 			return variable{}, true
 		}
@@ -209,7 +209,7 @@ func (s *Shell) special(name string) (variable, bool) {
 	case "BASH":
 		return scalar("/bin/bash")
 	case "SHLVL":
-		return scalar("1") // that of a first bash -c
+		return scalar(strconv.Itoa(s.level + 1)) // 1 is that of a first bash -c
 	case "BASH_VERSION":
 		return scalar(bashVersion + "(1)-release")
 	case "BASH_VERSINFO":
@@ -239,15 +239,22 @@ func machine() string {
 
 // frames tells something of each call and sourced file, the innermost first.
 func (s *Shell) frames(tell func(frame) string) variable {
-	if len(s.calls) == 0 {
+	calls := s.calls
+	if s.main != "" { // with bash -c there is no main
+		calls = slices.Concat([]frame{{"main", s.main}}, calls)
+	}
+	if len(calls) == 0 {
 		return variable{}
 	}
 	var list []string
-	for _, f := range slices.Backward(s.calls) {
+	for _, f := range slices.Backward(calls) {
 		list = append(list, tell(f))
 	}
 	return variable{list: listOf(list)}
 }
+
+// processNumber is $$.
+func (s *Shell) processNumber() string { return strconv.Itoa(cmp.Or(s.pid, os.Getpid())) }
 
 func numbers(codes []int) *list {
 	texts := make([]string, len(codes))

@@ -33,6 +33,10 @@ func (s *Shell) program(words []string) Outcome {
 	if p != nil {
 		s.job.remove(p)
 	}
+	if o.Textual {
+		s.textFile(words)
+		return Outcome{Code: s.status}
+	}
 	s.user.Add(int64(o.User))
 	s.system.Add(int64(o.System))
 	if o.Text != "" {
@@ -50,23 +54,38 @@ func (s *Shell) program(words []string) Outcome {
 // the innermost one that is exported and has a value: a local one that is not exported
 // does not hide another from commands.
 func (s *Shell) changes() (list []string) {
-	given := make(map[string]bool, len(s.base))
-	for at := s.vars; at != nil; at = at.outer {
-		for name, v := range at.names {
-			if _, inner := given[name]; inner || !v.exports || !v.set && v.list == nil && v.table == nil {
-				continue
-			}
-			given[name] = v.set // arrays are not exported
-			if old, known := s.base[name]; v.set && (!known || old != v.text) {
-				list = append(list, name+"="+v.text)
-			}
+	given := s.exported()
+	for name, text := range given {
+		if old, known := s.base[name]; !known || old != text {
+			list = append(list, name+"="+text)
 		}
 	}
 	for name := range s.base {
-		if !given[name] && validName(name) {
+		if _, is := given[name]; !is && (validName(name) || functionOf(name) != "") {
 			list = append(list, name)
 		}
 	}
 	slices.Sort(list)
 	return list
+}
+
+// exported are the variables that commands get, with the functions that they get as such.
+func (s *Shell) exported() map[string]string {
+	given, seen := make(map[string]string, len(s.base)), make(map[string]bool, len(s.base))
+	for at := s.vars; at != nil; at = at.outer {
+		for name, v := range at.names {
+			if seen[name] || !v.exports || !v.set && v.list == nil && v.table == nil {
+				continue
+			}
+			if seen[name] = true; v.set { // arrays are not exported
+				given[name] = v.text
+			}
+		}
+	}
+	for name, f := range s.functions {
+		if f.exports {
+			given[variableOf(name)] = f.variableText()
+		}
+	}
+	return given
 }

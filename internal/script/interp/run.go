@@ -92,6 +92,8 @@ func newShell(settings Settings) (*Shell, error) {
 		s.base[name] = v
 		if syntax.ValidName(name) {
 			s.vars.names[name] = variable{set: true, text: v, exports: true}
+		} else if f := functionOf(name); f != "" {
+			s.importFunction(f, v)
 		}
 	}
 	s.first()
@@ -108,6 +110,8 @@ func (s *Shell) first() {
 		"PS4":      {set: true, text: "+ "},
 		"HOSTNAME": {set: true, text: host},
 		"OSTYPE":   {set: true, text: "linux-gnu"},
+		"HOSTTYPE": {set: true, text: machine()},
+		"MACHTYPE": {set: true, text: machine() + "-pc-linux-gnu"},
 		"UID":      {set: true, text: itoa(int64(os.Getuid())), fixed: true, integer: true},
 		"EUID":     {set: true, text: itoa(int64(os.Geteuid())), fixed: true, integer: true},
 		"PPID":     {set: true, text: itoa(int64(os.Getppid())), fixed: true, integer: true},

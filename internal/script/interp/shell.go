@@ -67,6 +67,9 @@ type Shell struct {
 	levels     int     // of loops that break or continue leaves
 	loops      int     // around the command at hand
 	calls      []frame // of functions and sourced files, the outermost first
+	main       string  // the file that this shell runs; "": the text of the script
+	pid        int     // the number of a shell that runs a file; 0: that of this process
+	level      int     // of files that run within each other
 	ignores    int     // >0: failures do not end the shell in spite of set -e
 	inverted   int     // 1: the next statement is that of !
 	upright    bool    // a compound command's redirection has failed
@@ -114,6 +117,9 @@ type function struct {
 	file string // the sourced file in which it was
 	body *syntax.Stmt
 	decl *syntax.FuncDecl
+
+	exports bool
+	text    string // of the variable in which it came; "": it is one of this shell
 }
 
 // subshell makes a copy, with files of its own. The caller has it ended by end.
@@ -121,7 +127,7 @@ func (s *Shell) subshell() *Shell {
 	n := &Shell{
 		core: s.core, vars: s.vars.clone(), functions: maps.Clone(s.functions), params: s.params,
 		options: s.options, dir: s.dir.hold(), umask: s.umask, mostFiles: s.mostFiles, stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
-		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, ignores: s.ignores,
+		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, main: s.main, pid: s.pid, level: s.level, ignores: s.ignores,
 		depth: s.depth, expressions: s.expressions, inSubshell: true, nested: s.nested + 1, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, lineno: s.lineno, moved: s.moved, started: s.started, offset: s.offset,
 		substatus: -1, traps: map[string]string{}, lastWord: s.lastWord, optionAt: s.optionAt, job: s.job, dying: s.dying,
 	}

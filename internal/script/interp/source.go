@@ -35,19 +35,9 @@ func source(s *Shell, a []string) int {
 		return s.usage(a[0], "filename argument required")
 	}
 	f, path, err := s.sourceFile(a[1])
-	if err != nil {
-		s.errorf("%s: %s", path, reason(err))
-		return 1
-	}
-	text, err := io.ReadAll(io.LimitReader(f, scan.MaxBytes+1))
-	f.release()
-	if err != nil {
-		s.errorf("%s: %s", path, reason(err))
-		return 1
-	}
-	if len(text) > scan.MaxBytes {
-		s.errorf("%s: %s: a sourced file may have %d bytes, and it has more. Run it as a program: bash %s", a[0], path, scan.MaxBytes, path)
-		return 2
+	text, status := s.scriptText(a[0], f, path, err)
+	if status != 0 {
+		return status
 	}
 	params := s.params
 	if len(a) > 2 {
@@ -55,7 +45,7 @@ func source(s *Shell, a []string) int {
 	}
 	calls, lineno, moved := s.calls, s.lineno, s.moved
 	s.calls, s.moved = append(slices.Clip(s.calls), frame{sourceFrame, path}), 0
-	s.evaluateText(a[1], string(text))
+	s.evaluateText(a[1], text)
 	s.calls, s.lineno, s.moved = calls, lineno, moved
 	if len(a) > 2 {
 		s.params = params
@@ -64,6 +54,24 @@ func source(s *Shell, a []string) int {
 		s.jump = noJump
 	}
 	return s.status
+}
+
+// scriptText is the text of a file that was opened, or the status after what it says about it.
+func (s *Shell) scriptText(command string, f *file, path string, err error) (string, int) {
+	var text []byte
+	if err == nil {
+		text, err = io.ReadAll(io.LimitReader(f, scan.MaxBytes+1))
+		f.release()
+	}
+	switch {
+	case err != nil:
+		s.errorf("%s: %s", path, reason(err))
+		return "", 1
+	case len(text) > scan.MaxBytes:
+		s.errorf("%s: %s: a script may have %d bytes, and it has more. Run it as a program: bash %s", command, path, scan.MaxBytes, path)
+		return "", 2
+	}
+	return string(text), 0
 }
 
 // sourceFile opens a script: one without a slash is looked for in PATH first.

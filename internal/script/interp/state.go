@@ -39,6 +39,9 @@ func (s *Shell) state() (string, error) {
 		}
 	})
 	for name := range s.base {
+		if f := functionOf(name); f != "" && s.functions[f] == nil {
+			lines = append(lines, "unset -f "+f+"\n")
+		}
 		if v, ok := s.vars.names[name]; validName(name) && (!ok || !v.set && v.list == nil && v.table == nil) && !passingName(name) {
 			lines = append(lines, "unset "+name+"\n")
 		}
@@ -57,7 +60,10 @@ func (s *Shell) state() (string, error) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		lines = append(lines, s.functions[name].print())
+		f := s.functions[name]
+		if lines = append(lines, f.print()); f.exports {
+			lines = append(lines, "export -f "+name+"\n")
+		}
 	}
 	text := strings.Join(lines, "")
 	if len(text) > MaxState {

@@ -75,6 +75,8 @@ type Message struct {
 	Trap bool
 	// Refused, with Ended: the policy refused the command.
 	Refused bool
+	// Textual, with Ended: the command's file is a text that the kernel cannot start.
+	Textual bool
 	// UserNanoseconds and SystemNanoseconds are the processor time of an ended command.
 	UserNanoseconds, SystemNanoseconds int64
 }
@@ -89,6 +91,7 @@ const (
 	flagWantNumber
 	flagRefused
 	flagTrap
+	flagTextual
 )
 
 func (m *Message) flags() (f byte) {
@@ -102,6 +105,7 @@ func (m *Message) flags() (f byte) {
 	set(m.WantNumber, flagWantNumber)
 	set(m.Refused, flagRefused)
 	set(m.Trap, flagTrap)
+	set(m.Textual, flagTextual)
 	return f
 }
 
@@ -155,7 +159,7 @@ func decode(b []byte, most int) (m Message, err error) {
 	m.Kind = Kind(b[0])
 	f := b[1]
 	m.Write, m.Continue, m.WantNumber, m.Refused = f&flagWrite != 0, f&flagContinue != 0, f&flagWantNumber != 0, f&flagRefused != 0
-	m.Trap = f&flagTrap != 0
+	m.Trap, m.Textual = f&flagTrap != 0, f&flagTextual != 0
 	r := reader{left: b[2:], texts: most / perText}
 	m.ID = r.unsigned()
 	for _, n := range []*int{&m.Line, &m.Column, &m.Code, &m.Number, &m.Umask, &m.Files} {

@@ -131,7 +131,7 @@ func (a *asker) Run(c *interp.Command, started func(interp.Process)) interp.Outc
 			continue
 		}
 		return interp.Outcome{
-			Code: answer.Code & 0xff, Signal: answer.Number, Refused: answer.Refused, Text: answer.Text,
+			Code: answer.Code & 0xff, Signal: answer.Number, Refused: answer.Refused, Textual: answer.Textual, Text: answer.Text,
 			User: time.Duration(answer.UserNanoseconds), System: time.Duration(answer.SystemNanoseconds),
 		}
 	}

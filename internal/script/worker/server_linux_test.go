@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -218,7 +219,7 @@ func (s *server) run(m ipc.Message, files []*os.File) {
 	s.mu.Unlock()
 	ipc.CloseAll(files)
 	if err != nil {
-		answer.Code, answer.Text = 126, m.Words[0]+": "+err.Error()
+		answer.Code, answer.Text, answer.Textual = 126, m.Words[0]+": "+err.Error(), errors.Is(err, syscall.ENOEXEC)
 		return
 	}
 	if m.WantNumber {
