@@ -12,7 +12,7 @@ package language
 // File is one policy file as it was written.
 type File struct {
 	Version     Count                `key:"version" doc:"The version of this format: 1." required:"true"`
-	Extends     []Text               `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
+	Extends     []Extension          `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
 	Default     Text                 `key:"default" enum:"deny,ask,inside" doc:"What happens to a command that no rule allows: deny (the default), ask, or inside: it runs in a sandbox that writes only inside the roots and reaches only the listed hosts."`
 	Roots       []Text               `key:"roots" doc:"Absolute directories that working directories and paths are confined to."`
 	Limits      Limits               `key:"limits" doc:"Bounds for every command; they can only narrow what the server's settings allow."`
@@ -25,6 +25,12 @@ type File struct {
 	Profiles    Table[CallerProfile] `key:"profiles" doc:"Further restrictions for some callers."`
 	Tests       []Expectation        `key:"tests" doc:"Commands and what is to become of them; checked at every load."`
 	Decider     Decider              `key:"decider" doc:"A service that is asked as well, and can only narrow."`
+}
+
+// Extension is a preset or an allowlist that a file extends.
+type Extension struct {
+	Name   Text   `key:"preset" bare:"true" required:"true" doc:"preset:NAME, or the name of a JSON allowlist."`
+	Except []Text `key:"except" doc:"The ids of rules of the preset that do not count, as system/systemctl-edit."`
 }
 
 // Limits bound commands; a zero field sets nothing.
