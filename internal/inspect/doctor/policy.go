@@ -97,7 +97,7 @@ func (p *Policy) describe(f *load.File, h *facts.Host) {
 	p.SHA256, p.Rules, p.Tests = f.Digest, f.Rules(), len(f.File.Tests)
 	p.Doubts = load.FaultsOf(load.Lint(f.Policy))
 	for _, e := range f.File.Extends {
-		p.Presets = append(p.Presets, e.Value)
+		p.Presets = append(p.Presets, e.Name.Value)
 	}
 	for _, r := range f.EveryRoot() {
 		p.Roots = append(p.Roots, r.Value)

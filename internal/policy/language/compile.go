@@ -161,7 +161,7 @@ func (l *loader) rules(e *entry, name string, items []Item, why Text, whole bool
 		if item.ID.Value != "" {
 			r.name = item.ID.Value
 		}
-		if !l.compile(&r, whole) || l.notGit(&r, e.program) {
+		if !l.compile(&r, whole) || l.notGit(&r, e.program) || l.notRead(&r, e.program) {
 			continue
 		}
 		for i := range r.content.flags {
@@ -188,6 +188,15 @@ func (l *loader) notGit(r *rule, program string) bool {
 	return true
 }
 
+// notRead refuses {reads} for programs that the table does not know.
+func (l *loader) notRead(r *rule, program string) bool {
+	if !r.reads() || programs.CanLook(program) {
+		return false
+	}
+	l.faults.add(r.item.Rule.At, "allow the forms that only read, each by a rule of its own", "{reads}: nothing is known here of what %q reads; it is known of %s", cut(program), strings.Join(programs.Lookers(), ", "))
+	return true
+}
+
 // compile makes a rule of its pattern.
 func (l *loader) compile(r *rule, whole bool) bool {
 	at := r.item.Rule.At
@@ -197,6 +206,10 @@ func (l *loader) compile(r *rule, whole bool) bool {
 	tokens, err := parsePattern(r.item.Rule.Value)
 	if err != nil {
 		l.faults.add(at, "", "%v", err)
+		return false
+	}
+	if slices.ContainsFunc(tokens, func(t token) bool { return t.has(readsOnly) && (!whole || len(tokens) > 1 || len(t.alts) > 1) }) {
+		l.faults.add(at, `write allow: ["{reads}"]`, "{reads} is a whole rule, and stands under allow only")
 		return false
 	}
 	if whole {

@@ -12,7 +12,7 @@ package language
 // File is one policy file as it was written.
 type File struct {
 	Version     Count                `key:"version" doc:"The version of this format: 1." required:"true"`
-	Extends     []Text               `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
+	Extends     []Extension          `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
 	Default     Text                 `key:"default" enum:"deny,ask,inside" doc:"What happens to a command that no rule allows: deny (the default), ask, or inside: it runs in a sandbox that writes only inside the roots and reaches only the listed hosts."`
 	Roots       []Text               `key:"roots" doc:"Directories that working directories and paths are confined to, absolute or from ~."`
 	Projects    []Project            `key:"projects" doc:"A block for each project of a person. Commands run in a project or in roots only, and change nothing else."`
@@ -33,6 +33,12 @@ type Project struct {
 	Roots   []Text        `key:"roots" single:"true" required:"true" doc:"The directories of the project, absolute or from ~. No link, and in no other project."`
 	Network []Text        `key:"network" single:"true" doc:"Hosts that commands in the project reach besides those of the file."`
 	Tests   []Expectation `key:"tests" doc:"As tests of the file."`
+}
+
+// Extension is a preset or an allowlist that a file extends.
+type Extension struct {
+	Name   Text   `key:"preset" bare:"true" required:"true" doc:"preset:NAME, or the name of a JSON allowlist."`
+	Except []Text `key:"except" doc:"The ids of rules of the preset that do not count, as system/systemctl-edit."`
 }
 
 // Limits bound commands; a zero field sets nothing.

@@ -220,6 +220,9 @@ func (j *judge) nothing() Verdict {
 		v.Msg = "no rule allows this with arguments that come from input"
 	default:
 		v.Msg = "no rule allows these arguments"
+		if slices.ContainsFunc(j.base.allow, func(r rule) bool { return r.reads() }) {
+			v.Msg = "no rule allows more than to read, and " + programs.Changes(j.q.Program, j.q.Args.Words)
+		}
 		if slices.ContainsFunc(j.base.allow, func(r rule) bool { return r.push != nil }) {
 			v.Msg += j.reading.updates()
 			v.Repository = j.reading.implied()

@@ -1,6 +1,7 @@
 package language
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -99,6 +100,9 @@ func (l *linter) narrowed(name string) bool {
 // missing reports the presets that exist for programs of a row and that the file
 // does not extend, each once.
 func (l *linter) missing(at Pos, names []string, covered map[string][]string) {
+	if e := l.p.entries[names[0]]; e != nil && len(e.allow) > 0 && !slices.ContainsFunc(e.allow, func(r rule) bool { return !r.reads() }) {
+		return // what only reads needs no preset to narrow it
+	}
 	var presets []string
 	about := map[string][]string{}
 	for _, name := range names {
@@ -169,6 +173,28 @@ func (l *linter) dates(list []rule) {
 	}
 }
 
+// deadByPresets returns the rules of the file of which a preset decides each
+// command. They are faults of the file, because their operator relies on them.
+func (p *Policy) deadByPresets() []Fault {
+	l := linter{p: p}
+	for _, name := range p.names {
+		e := p.entries[name]
+		if slices.ContainsFunc(p.names, func(other string) bool { return other < name && p.entries[other].from == e.from }) {
+			continue // of the same row
+		}
+		for k, list := range [][]rule{e.allow, e.ask} {
+			for i := range list {
+				l.against(e, &list[i], [...]string{"allows", "asks"}[k], fromPresets(e.deny))
+			}
+		}
+	}
+	return l.out
+}
+
+func fromPresets(list []rule) []rule {
+	return slices.DeleteFunc(slices.Clone(list), func(r rule) bool { return !strings.HasPrefix(r.item.Rule.At.File, presetPrefix) })
+}
+
 // unreachable reports rules that never decide.
 func (l *linter) unreachable(e *entry) {
 	for i := range e.allow {
@@ -237,7 +263,7 @@ func (l *linter) against(e *entry, r *rule, does string, lists ...[]rule) {
 	}
 	hint := "remove one of them"
 	if preset := stronger.item.Rule.At.File; preset != l.p.Name {
-		hint = "remove it, or do not extend " + preset
+		hint = fmt.Sprintf("remove it, or write extends: [{preset: %s, except: [%s]}]", strings.TrimPrefix(preset, presetPrefix), stronger.item.ID.Value)
 	}
 	l.add(r.item.Rule.At, hint, "the rule %q never %s: %s in %s stands against it", cut(r.item.Rule.Value), does, cut(stronger.item.Rule.Value), stronger.item.Rule.At)
 }

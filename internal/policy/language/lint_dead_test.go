@@ -25,7 +25,10 @@ func TestARuleThatAPresetMakesDeadIsReported(t *testing.T) {
 	} {
 		p, err := load("version: 1\nextends: [preset:system, preset:git]\ncommands:\n  " + rules + "\n")
 		if err != nil {
-			t.Fatal(err)
+			if want == "" || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "except: [") {
+				t.Errorf("%s: %v", rules, err)
+			}
+			continue
 		}
 		var said []string
 		for _, f := range p.Lint(language.LintOptions{}) {
@@ -35,6 +38,42 @@ func TestARuleThatAPresetMakesDeadIsReported(t *testing.T) {
 		}
 		if got := strings.Join(said, "; "); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", rules, got, want)
+		}
+	}
+}
+
+// TestAPresetLosesARuleByItsID: nobody could say "system, but for systemctl
+// edit", so operators left the whole preset out.
+func TestAPresetLosesARuleByItsID(t *testing.T) {
+	const head = "version: 1\nextends: [{preset: system, except: [%s]}]\ncommands:\n  systemctl: {allow: [\"status *\"], ask: [\"restart nginx\"]}\n"
+	for id, want := range map[string]string{
+		"system/systemctl-edit":  "",
+		"system/systemctl-edti":  `did you mean "system/systemctl-edit"?`,
+		"system/systemctl-host":  `"restart nginx" never asks`,
+		"git/force-push":         `the preset "system" has no rule "git/force-push"`,
+		"system/systemctl-edit,": "",
+	} {
+		_, err := load(strings.Replace(head, "%s", id, 1))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", id, err, want)
+		}
+	}
+}
+
+// TestReadsStandsWhereItIsKnown: {reads} for a program that nothing is known of
+// would match nothing, or anything.
+func TestReadsStandsWhereItIsKnown(t *testing.T) {
+	for rules, want := range map[string]string{
+		`kubectl: {allow: ["{reads}"]}`:     "",
+		`frobnicate: {allow: ["{reads}"]}`:  "nothing is known here of what \"frobnicate\" reads",
+		`"*": {allow: ["{reads}"]}`:         "nothing is known here",
+		`kubectl: {allow: ["get {reads}"]}`: "a whole rule",
+		`kubectl: {deny: ["{reads}"]}`:      "under allow only",
+		`kubectl: {allow: ["{reads}|get"]}`: "a whole rule",
+	} {
+		_, err := load("version: 1\ncommands:\n  " + rules + "\n")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", rules, err, want)
 		}
 	}
 }

@@ -61,6 +61,7 @@ func Load(data []byte, name string, o Options) (*Policy, error) {
 	for _, v := range p.views {
 		v.in.Digest, v.in.texts = p.Digest, p.texts
 	}
+	l.faults.list = append(l.faults.list, p.deadByPresets()...)
 	if err := l.faults.err(); err != nil {
 		return nil, err
 	}
@@ -170,26 +171,31 @@ func (l *loader) decider(d *Decider) {
 // extends reads presets and allowlists.
 func (l *loader) extends() {
 	seen := map[string]bool{}
-	for _, e := range l.policy.File.Extends {
+	for i := range l.policy.File.Extends {
+		extension := &l.policy.File.Extends[i]
+		e, except := extension.Name, extension.Except
 		name, isPreset := strings.CutPrefix(e.Value, presetPrefix)
+		if len(except) > 0 {
+			isPreset, extension.Name.Value = true, presetPrefix+name
+		}
 		switch {
-		case seen[e.Value]:
+		case seen[name]:
 			l.faults.add(e.At, "", "%s is extended twice", cut(e.Value))
 		case isPreset:
-			l.preset(name, e.At)
+			l.preset(name, e.At, except)
 		case path.Ext(e.Value) == ".json":
 			l.allowlist(e)
 		default:
 			l.faults.add(e.At, "extend preset:NAME or a file NAME.json", "%q is neither a preset nor a JSON allowlist", cut(e.Value))
 		}
-		seen[e.Value] = true
+		seen[name] = true
 	}
 }
 
 // preset adds a preset that the file extends. Its text is part of the digest: a
 // new version of tipstaff with another text makes another policy, and approvals
 // under the old one do not count.
-func (l *loader) preset(name string, at Pos) {
+func (l *loader) preset(name string, at Pos, except []Text) {
 	data, ok := PresetText(name)
 	if !ok {
 		hint := didYouMean(name, Presets())
@@ -205,8 +211,34 @@ func (l *loader) preset(name string, at Pos) {
 	if p.file.Preset.Value != name {
 		l.faults.add(p.file.Preset.At, "", "the preset %q calls itself %q", name, p.file.Preset.Value)
 	}
+	for _, id := range except {
+		l.except(&p.file, id)
+	}
 	l.policy.presets[name] = true
 	l.adds = append(l.adds, p)
+}
+
+// except takes the rule with an id out of a preset.
+func (l *loader) except(p *Preset, id Text) {
+	var ids []string
+	found := false
+	for i := range p.Commands.Rows {
+		c := &p.Commands.Rows[i].Value
+		for _, list := range []*[]Item{&c.Ask, &c.Deny} {
+			*list = slices.DeleteFunc(*list, func(item Item) bool {
+				ids = append(ids, item.ID.Value)
+				found = found || item.ID.Value == id.Value
+				return item.ID.Value == id.Value
+			})
+		}
+	}
+	if !found {
+		hint := didYouMean(id.Value, ids)
+		if hint == "" {
+			hint = "tipstaff policy preset " + p.Preset.Value + " shows its rules"
+		}
+		l.faults.add(id.At, hint, "the preset %q has no rule %q", p.Preset.Value, cut(id.Value))
+	}
 }
 
 // allowlist adds a list of names that the file extends. It is read through the

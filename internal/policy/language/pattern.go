@@ -3,6 +3,8 @@ package language
 import (
 	"fmt"
 	"strings"
+
+	"tipstaff/internal/command/programs"
 )
 
 // kind says what one alternative of a token matches.
@@ -16,7 +18,8 @@ const (
 	typedFile
 	typedInt
 	typedURL
-	textLike // this and the next: special.go
+	readsOnly // {reads}, which is a whole pattern of allow
+	textLike  // this and the next: special.go
 	textUnlike
 	firstLike
 	leadsOutside
@@ -133,7 +136,7 @@ loop:
 	return t, i, nil
 }
 
-var typedNames = []string{"path", "file", "int", "url"}
+var typedNames = []string{"path", "file", "int", "url", "reads"}
 
 // alternativeOf makes one alternative of a word. A * next to quotes and an
 // empty alternative are faults, because a reader could take either for its
@@ -167,6 +170,8 @@ func typed(brace string) (alternative, error) {
 	switch {
 	case name == "path" && !has:
 		return alternative{kind: typedPath}, nil
+	case name == "reads" && !has:
+		return alternative{kind: readsOnly}, nil
 	case name == "int" && !has:
 		return alternative{kind: typedInt}, nil
 	case (name == "file" || name == "url") && strings.Contains(of, "|"):
@@ -183,7 +188,7 @@ func typed(brace string) (alternative, error) {
 	}
 	hint := didYouMean(name, typedNames)
 	if hint == "" {
-		hint = "known are {path}, {file:*.py}, {int} and {url:https://example.org/*}; put a literal brace in quotes"
+		hint = "known are {path}, {file:*.py}, {int}, {url:https://example.org/*} and {reads}; put a literal brace in quotes"
 	}
 	return alternative{}, fmt.Errorf("unknown typed argument %s; %s", cut(brace), hint)
 }
@@ -197,24 +202,4 @@ func splitURL(s string) (scheme, host string, ok bool) {
 
 // MatchGlob reports whether text matches a pattern in which * stands for any
 // text.
-func MatchGlob(pattern, text string) bool {
-	first, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
-	}
-	text, ok := strings.CutPrefix(text, first)
-	if !ok {
-		return false
-	}
-	for {
-		part, more, star := strings.Cut(rest, "*")
-		if !star {
-			return strings.HasSuffix(text, part)
-		}
-		i := strings.Index(text, part)
-		if i < 0 {
-			return false
-		}
-		text, rest = text[i+len(part):], more
-	}
-}
+func MatchGlob(pattern, text string) bool { return programs.MatchGlob(pattern, text) }

@@ -61,6 +61,10 @@ func (l *loader) programRules(name string, items []Item, whole bool) []programRu
 			continue
 		}
 		r.programs, r.tokens = tokens[0], tokens[1:]
+		if slices.ContainsFunc(r.tokens, func(t token) bool { return t.has(readsOnly) }) {
+			l.faults.add(item.Rule.At, "name the programs here, and write {reads} under allow of commands", "{reads} stands under allow of commands only")
+			continue
+		}
 		var msg string
 		if whole {
 			if r.push, msg = compilePush(r.tokens); msg == "" && r.push == nil {

@@ -18,12 +18,16 @@ type SourceSetting struct {
 func (p *Policy) SourceSettings() []SourceSetting {
 	var out []SourceSetting
 	f := &p.File
+	var extends []Text
+	for _, e := range f.Extends {
+		extends = append(extends, e.Name)
+	}
 	appendSettings(&out, "version", reflect.ValueOf(f.Version))
 	for _, part := range []struct {
 		key   string
 		value any
 	}{
-		{"extends", f.Extends}, {"default", f.Default}, {"roots", f.Roots}, {"limits", f.Limits},
+		{"extends", extends}, {"default", f.Default}, {"roots", f.Roots}, {"limits", f.Limits},
 		{"sandbox", f.Sandbox}, {"approvals", f.Approvals}, {"decider", f.Decider},
 	} {
 		appendSettings(&out, part.key, reflect.ValueOf(part.value))

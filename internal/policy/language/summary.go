@@ -32,7 +32,7 @@ func (p *Policy) Summary(who Who) []string {
 			}
 			var patterns []string
 			for _, item := range part.items {
-				patterns = append(patterns, item.Rule.Value)
+				patterns = append(patterns, strings.ReplaceAll(item.Rule.Value, "{reads}", "what only reads"))
 			}
 			if slices.Contains(patterns, "*") {
 				patterns = []string{"any arguments"}

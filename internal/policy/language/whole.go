@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/command/programs"
 )
 
 // allows reports whether a rule of allow matches a command.
@@ -11,7 +13,16 @@ func (r *rule) allows(seen *reading, a Args, f Facts) bool {
 	if r.push != nil {
 		return r.push.matches(seen, a, f)
 	}
+	if r.reads() {
+		return !a.Open && len(a.Holes) == 0 && programs.Changes(seen.style.program, a.Words) == ""
+	}
 	return matchWhole(r.tokens, a, f) && !r.overridden(seen)
+}
+
+// reads reports whether a rule of allow is {reads}: what the table of programs
+// knows to only read.
+func (r *rule) reads() bool {
+	return len(r.tokens) > 0 && r.tokens[0].has(readsOnly)
 }
 
 // overridden reports whether what a * at the end stands for repeats an option

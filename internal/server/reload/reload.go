@@ -187,7 +187,7 @@ func describe(to *audit.Policy, file *language.Policy) {
 	to.SHA256 = file.Digest
 	to.Programs, to.Rules = len(file.Names()), file.Rules()
 	for _, e := range file.File.Extends {
-		if strings.HasPrefix(e.Value, "preset:") {
+		if strings.HasPrefix(e.Name.Value, "preset:") {
 			to.Presets++
 		}
 	}
