@@ -58,9 +58,9 @@ func (f answerForm) notes(r tipstaff.Result) []string {
 // The parameters of every tool that answers with output, in the spelling of its
 // family.
 var (
-	maxOutputParameter     = parameter{name: "max_output_bytes", kind: count, doc: "Show at most so many bytes of output. Default: the operator's bound."}
+	maxOutputParameter     = parameter{name: "max_output_bytes", kind: count, doc: "Show at most so much output."}
 	maxOutputParameterJSON = parameter{name: "maxOutputBytes", kind: count, doc: maxOutputParameter.doc}
-	rawParameter           = parameter{name: "raw", kind: boolean, doc: "true: show output as it came, control sequences and repeated lines included."}
+	rawParameter           = parameter{name: "raw", kind: boolean, doc: "Show output uncleaned."}
 )
 
 // shownOutput is what an answer shows of the output of a command.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"maps"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,27 +12,11 @@ import (
 	"tipstaff/internal/run/job"
 )
 
-// The parts of the declared output schemas.
-var (
-	schemaText    = map[string]any{"type": "string"}
-	schemaTexts   = map[string]any{"type": "array", "items": schemaText}
-	schemaInteger = map[string]any{"type": "integer"}
-	schemaBoolean = map[string]any{"type": "boolean"}
-)
-
-// answerSchema returns the schema of an answer of the terminal family: the
-// fields of a success, and those that all its tools have for a failure
-// (contract B13).
-func answerSchema(own map[string]any) map[string]any {
-	properties := map[string]any{
-		"success": schemaBoolean,
-		"error":   schemaText,
-		"message": schemaText,
-		"hint":    schemaText,
-		"details": map[string]any{"type": "object"},
-	}
-	maps.Copy(properties, own)
-	return map[string]any{"type": "object", "properties": properties, "required": []string{"success"}}
+// answerSchema is the declared schema of each answer of the terminal family: what a
+// client can rely on in a success and in a failure (contract B13). A model sees the
+// other fields in the answer itself.
+var answerSchema = map[string]any{
+	"type": "object", "required": []string{"success"},
 }
 
 // commandAnswer is the answer of terminal_execute_command (contract B3, B4).

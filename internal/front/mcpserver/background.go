@@ -26,10 +26,10 @@ const (
 
 // The parameters of the four tools, in the spelling of both families.
 var (
-	backgroundParameter = parameter{name: "background", kind: boolean, jobs: true, doc: "true: answer at once and let it run on, for servers and prompts; its input stays open. timeout is then its life."}
-	yieldParameter      = parameter{name: "yield_time_ms", kind: millis, min: leastYield, max: mostYield, jobs: true, doc: "Answer as for background if it takes longer than this."}
+	backgroundParameter = parameter{name: "background", kind: boolean, jobs: true, doc: "Answer at once and let it run on: servers, prompts. The timeout is then its life."}
+	yieldParameter      = parameter{name: "yield_time_ms", kind: millis, min: leastYield, max: mostYield, jobs: true, doc: "250 to 60000: as background, if it takes longer."}
 	yieldParameterJSON  = parameter{name: "yieldTimeMs", kind: millis, min: leastYield, max: mostYield, jobs: true, doc: yieldParameter.doc}
-	ttyParameter        = parameter{name: "tty", kind: onTerminal, jobs: true, doc: "true or {rows, cols}: run it on a terminal."}
+	ttyParameter        = parameter{name: "tty", kind: onTerminal, jobs: true, doc: "On a terminal: true or {rows, cols}."}
 )
 
 // runMode is how a call wants its command to run. The zero manner is a command that

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,6 +30,7 @@ type executor interface {
 type Offers struct {
 	Sessions bool // the terminal_* tools
 	Shell    bool // execute_shell
+	NoSingle bool // no tool but execute_shell runs commands
 	Jobs     bool // commands are known by their ids
 	Stays    bool // commands may run in the background
 	Outputs  bool // what commands print is kept
@@ -40,14 +42,17 @@ func (o Options) offers() Offers {
 	if o.Remote != nil {
 		return o.Remote.Offers
 	}
-	return Offers{Sessions: o.Sessions != nil, Shell: o.Shell, Jobs: o.Jobs != nil, Stays: o.Jobs.Takes(), Outputs: o.Outputs != nil, Fleet: o.Self != ""}
+	return Offers{Sessions: o.Sessions != nil, Shell: o.Shell, NoSingle: o.OnlyShell, Jobs: o.Jobs != nil, Stays: o.Jobs.Takes(), Outputs: o.Outputs != nil, Fleet: o.Self != ""}
 }
 
 // offered returns the tool as a server with these offers has it; false if it has
 // none.
 func (t tool) offered(o Offers) (tool, bool) {
-	if t.session && !o.Sessions || t.shell && !o.Shell || t.jobs && !o.Jobs || t.background && !o.Stays {
+	if t.session && !o.Sessions || t.shell && !o.Shell || t.jobs && !o.Jobs || t.background && !o.Stays || o.NoSingle && t.runs() && !t.shell {
 		return tool{}, false
+	}
+	if o.Shell && t.name == executeCommand.name {
+		t.description = "Use execute_shell for pipes, redirections, variables and patterns. This runs" + strings.TrimPrefix(t.description, "Runs")
 	}
 	if !o.Stays {
 		t.params = withoutJobs(t.params)
@@ -198,6 +203,6 @@ func notYet(id string) error {
 
 // The ids that callers give to their calls, in the spelling of both families.
 var (
-	callParameter     = parameter{name: "command_id", kind: text, valid: validName, doc: "A name for this call: made again with it, it runs nothing twice."}
+	callParameter     = parameter{name: "command_id", kind: text, valid: validName, doc: "Your name for this call; repeated with it, nothing runs twice."}
 	callParameterJSON = parameter{name: "commandId", kind: text, valid: validName, doc: callParameter.doc}
 )

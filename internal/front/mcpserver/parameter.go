@@ -9,7 +9,6 @@ type parameter struct {
 	kind     kind
 	required bool
 	doc      string
-	pattern  string             // of a text, for the schema
 	valid    func(string) error // of a text, for the check
 	words    []string           // of a text: what it may be; nil: anything
 	min, max int64              // of a number; 0: no bound besides that of its kind
@@ -66,14 +65,19 @@ func (p parameter) least() int64 {
 	return max(p.min, 1)
 }
 
+// brief is the schema without what another tool has said of the same argument.
+func (p parameter) brief() map[string]any {
+	s := p.schema()
+	delete(s, "description")
+	delete(s, "additionalProperties")
+	return s
+}
+
 func (p parameter) schema() map[string]any {
 	s := map[string]any{"description": p.doc}
 	switch p.kind {
 	case text:
 		s["type"] = "string"
-		if p.pattern != "" {
-			s["pattern"] = p.pattern
-		}
 		if p.words != nil {
 			s["enum"] = p.words
 		}
@@ -82,10 +86,6 @@ func (p parameter) schema() map[string]any {
 		s["items"] = map[string]any{"type": "string"}
 	case millis, count, natural:
 		s["type"] = "integer"
-		s["minimum"] = p.least()
-		if p.max > 0 {
-			s["maximum"] = p.max
-		}
 	case onTerminal:
 		s["anyOf"] = []any{map[string]any{"type": "boolean"}, sizeSchema()}
 	case terminalSize:
@@ -99,20 +99,29 @@ func (p parameter) schema() map[string]any {
 	return s
 }
 
-func inputSchema(params []parameter) map[string]any {
+// inputSchema is the schema of the arguments of the tool of. It enters in said what it
+// describes, and returns the tool that describes the rest; "": it describes all.
+func inputSchema(params []parameter, said map[string]string, of string) (schema map[string]any, see string) {
 	properties, required := map[string]any{}, []string{}
 	for _, p := range params {
 		if p.absent != "" {
 			continue
 		}
-		properties[p.name] = p.schema()
+		if by := said[p.doc]; by != "" && by != of {
+			properties[p.name] = p.brief()
+			if p.name != rawParameter.name && !p.required { // their names say it
+				see = by
+			}
+		} else {
+			properties[p.name], said[p.doc] = p.schema(), of
+		}
 		if p.required {
 			required = append(required, p.name)
 		}
 	}
-	s := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	s := map[string]any{"type": "object", "properties": properties}
 	if len(required) > 0 {
 		s["required"] = required
 	}
-	return s
+	return s, see
 }

@@ -16,8 +16,7 @@ const (
 )
 
 func sizeSchema() map[string]any {
-	side := map[string]any{"type": "integer"}
-	return map[string]any{"type": "object", "required": []string{"rows", "cols"}, "properties": map[string]any{"rows": side, "cols": side}}
+	return map[string]any{"type": "object"}
 }
 
 // sizeOf reads a terminal or its size; nil for false.

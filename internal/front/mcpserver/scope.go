@@ -60,31 +60,37 @@ func (s *Server) onlyPermitted(next mcp.MethodHandler) mcp.MethodHandler {
 			return res, err
 		}
 		p := inboundOf(ctx).principal
-		shown := *list
-		shown.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(m *mcp.Tool) bool {
+		shown, said, lines := *list, map[string]string{}, map[string]bool{}
+		shown.Tools = nil
+		for _, m := range list.Tools {
 			t, known := toolNamed(m.Name)
-			if !known {
-				return s.opts.Extension == nil
+			if known && t.permits(p) {
+				t, _ = t.offered(s.offers)
+				m = t.declaration(said)
+				s.sayAllowed(m, t, newcomer(ctx, req), lines)
+			} else if known || s.opts.Extension == nil {
+				continue
 			}
-			return !t.permits(p)
-		})
-		s.sayAllowed(&shown, newcomer(ctx, req))
+			shown.Tools = append(shown.Tools, m)
+		}
 		return &shown, nil
 	}
 }
 
-// sayAllowed appends what a caller may run to the descriptions of the tools
-// that run commands: many clients show these to the model but not the
-// instructions.
-func (s *Server) sayAllowed(list *mcp.ListToolsResult, who tipstaff.Origin) {
-	if s.opts.Allowed == nil {
+// sayAllowed appends what a caller may run to the description of a tool that runs
+// commands, because many clients show these to the model but not the instructions.
+// It says each line once.
+func (s *Server) sayAllowed(m *mcp.Tool, t tool, who tipstaff.Origin, said map[string]bool) {
+	if s.opts.Allowed == nil || !t.runs() {
 		return
 	}
-	for i, m := range list.Tools {
-		if t, known := toolNamed(m.Name); known && t.family != "" {
-			said := *m // a copy, because the list is shared
-			said.Description += "\n" + s.opts.Allowed(who, t.family)
-			list.Tools[i] = &said
+	for line := range strings.SplitSeq(s.opts.Allowed(who, t.family), "\n") {
+		of := string(t.family)
+		if strings.HasPrefix(line, "Here:") {
+			of = "" // the same for both families
+		}
+		if !said[of+line] {
+			m.Description, said[of+line] = m.Description+"\n"+line, true
 		}
 	}
 }

@@ -37,6 +37,8 @@ type Options struct {
 	Jobs     *job.Store     // nil: nothing runs in the background, and no output is read
 	// Shell: execute_shell is offered.
 	Shell bool
+	// OnlyShell: no other tool than execute_shell runs commands.
+	OnlyShell bool
 	// Instructions returns the instructions for a client that connects; see
 	// [Instructions]. nil: there are none.
 	Instructions func(who tipstaff.Origin) string
@@ -104,7 +106,7 @@ func NewServer(o Options) *Server {
 	s.has = with.Capabilities
 	for _, t := range tools {
 		if t, there := t.offered(s.offers); there && (!t.app || s.shows()) {
-			s.mcp.AddTool(t.declaration(), s.handler(t))
+			s.mcp.AddTool(t.declaration(map[string]string{}), s.handler(t))
 		}
 	}
 	s.addOutputs()

@@ -289,7 +289,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestTheDeclarationsOfTheToolsChangeOnPurposeOnly(t *testing.T) {
 	for _, tl := range tools {
-		got, err := json.MarshalIndent(tl.declaration(), "", "  ")
+		got, err := json.MarshalIndent(tl.declaration(map[string]string{}), "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,36 +310,38 @@ func TestTheDeclarationsOfTheToolsChangeOnPurposeOnly(t *testing.T) {
 	}
 }
 
-// Four characters are counted as one token, which is what English text and
-// JSON come to with the tokenizers in use.
-func tokens(characters int) int { return characters / 4 }
-
-func TestDescriptionsAreShort(t *testing.T) {
-	var descriptions, whole int
-	for _, tl := range tools {
-		if tl.app {
-			continue // no model is told of it
-		}
-		if n := len(tl.description); n > 1200 {
-			t.Errorf("%s is described in %d bytes", tl.name, n)
-		}
-		if !strings.Contains(tl.description, "Example: {") {
-			t.Errorf("%s has no example", tl.name)
-		}
-		data, err := json.Marshal(tl.declaration())
-		if err != nil {
-			t.Fatal(err)
-		}
-		descriptions += len(tl.description)
-		whole += len(data)
+// TestAModelReadsAllToolsIn9000Bytes: all that an operator can switch on on one machine.
+// The lines about the machine are as long as usual. What a model reads at the start of each conversation is paid for each time.
+func TestAModelReadsAllToolsIn9000Bytes(t *testing.T) {
+	_, o := newLasting(t, 4)
+	o.Shell = true
+	o.Allowed = func(tipstaff.Origin, tipstaff.Family) string {
+		return "Here: " + strings.Repeat("d", 70) + "\n" + strings.Repeat("p", 24)
 	}
-	if n := tokens(descriptions); n > 1800 {
-		t.Errorf("all descriptions are %d tokens", n)
+	cs := connect(t, o)
+	list, err := cs.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if n := tokens(whole); n > 4625 { // all that an operator can switch on; a quarter is for commands that last, 100 for calls that run once, 25 for gateways
-		t.Errorf("all tools are %d tokens", n)
+	data, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("descriptions %d tokens, tools %d tokens", tokens(descriptions), tokens(whole))
+	if len(list.Tools) != 10 || len(data) > 9000 {
+		t.Errorf("%d tools in %d bytes", len(list.Tools), len(data))
+	}
+	said := map[string]string{}
+	for _, m := range list.Tools {
+		own, _ := toolNamed(m.Name)
+		own, _ = own.offered(Offers{Sessions: true, Shell: true, Jobs: true, Stays: true, Outputs: true})
+		for _, p := range own.params {
+			if by := said[p.doc]; by != "" && p.name != "raw" && !p.required && !strings.Contains(m.Description, "Arguments without a description: see") {
+				t.Errorf("%s does not say that %s is described by %s", m.Name, p.name, by)
+			}
+			said[p.doc] = m.Name
+		}
+	}
+	t.Logf("%d bytes", len(data))
 }
 
 func TestInstructionsAreShortAndSayWhatIsAllowedFirst(t *testing.T) {

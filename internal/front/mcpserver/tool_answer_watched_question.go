@@ -13,8 +13,7 @@ import (
 )
 
 var answerWatchedQuestion = tool{
-	name:  "answer_watched_question",
-	title: "Answer the question about a command",
+	name: "answer_watched_question",
 	description: `Answer for a page, as its user has pressed, whether a command may run that the policy leaves to a person. Only where the rule says approver: app.
 Example: {"approval": "apr_…", "key": "…", "drawn": "…", "choice": "once"}`,
 	params: []parameter{
@@ -24,7 +23,7 @@ Example: {"approval": "apr_…", "key": "…", "drawn": "…", "choice": "once"}
 		{name: "choice", kind: text, required: true, doc: "once, session or deny."},
 		{name: "comment", kind: text, doc: "With deny: what the agent is told."},
 	},
-	output:      answerSchema(map[string]any{"state": schemaText}),
+	output:      answerSchema,
 	destructive: true, jobs: true, app: true,
 	scopes: []authn.Scope{authn.Execute, authn.Sessions},
 	refuse: refuseJSON,

@@ -10,14 +10,12 @@ import (
 )
 
 var executeCommand = tool{
-	name:  "execute_command",
-	title: "Run a command line",
-	description: `Run one program, given as a command line, and return its exit code and output as YAML.
-No shell runs: the line is split into words by POSIX quoting; pipes, redirections, ;, &&, $VAR, $(…) and backquotes outside single quotes are refused, and so are patterns (*.o) that match files, {a,b} and a leading ~: name the files. Make one call per command; use cwd instead of cd; put text with special characters in single quotes.
-Standard input is empty unless input is given. When the time is up, the program and everything it started is ended and exit_code is 124. Output is shown without colours and repeated lines (cleaned); what is beyond the limit is cut in the middle (truncated). Nothing that it starts outlives it; for what is to stay, use background.
-Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
+	name: "execute_command",
+	description: `Runs one program, given as a command line; answers exit_code, stdout and stderr as YAML. No shell runs: | > ; $VAR $(…) outside of single quotes are refused, and unquoted * {a,b} ~. One call per command; cwd instead of cd.
+When the time is up, all that it started is ended: exit_code 124. Long output is cut in the middle (truncated). Nothing outlives the call.
+Example: {"command": "git log -n 5", "cwd": "frontend"}`,
 	params: []parameter{
-		{name: "command", kind: text, required: true, doc: "The program's name and its arguments, separated by blanks."},
+		{name: "command", kind: text, required: true, doc: "Program and arguments."},
 		cwdParameter, envParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,
@@ -37,10 +35,10 @@ func commandRequest(c *caller, a arguments) tipstaff.Request {
 
 // The parameters of both tools of the family.
 var (
-	cwdParameter     = parameter{name: "cwd", kind: text, doc: "Working directory, from the server's, which is the default."}
-	timeoutParameter = parameter{name: "timeout_ms", kind: millis, doc: "Limit in milliseconds. Default: 30000, unless the operator set another."}
+	cwdParameter     = parameter{name: "cwd", kind: text, doc: "Working directory, relative to the server's."}
+	timeoutParameter = parameter{name: "timeout_ms", kind: millis, doc: "Default: 30000, unless the operator set another."}
 	envParameter     = parameter{name: "env", kind: variables, doc: "Variables to add."}
-	inputParameter   = parameter{name: "input", kind: text, doc: "Text for standard input, then closed."}
+	inputParameter   = parameter{name: "input", kind: text, doc: "Standard input; else empty."}
 )
 
 // executeRequest returns the part of a request that both tools share.

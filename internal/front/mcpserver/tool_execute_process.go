@@ -10,14 +10,11 @@ import (
 )
 
 var executeProcess = tool{
-	name:  "execute_process",
-	title: "Run a program with arguments",
-	description: `Run one program with a list of arguments and return its exit code and output as YAML.
-Each argument reaches the program byte for byte: nothing is split, expanded or unquoted, and no shell runs. Prefer this tool when an argument holds blanks, quotes or special characters. Time limit, output limit, background and cwd are as for execute_command.
-Example: {"file": "python3", "args": ["-c", "print('a b')"], "timeout_ms": 5000}`,
+	name:        "execute_process",
+	description: `Runs one program with arguments, which it gets byte for byte: nothing is split or expanded. Answers like execute_command.`,
 	params: []parameter{
-		{name: "file", kind: text, required: true, doc: "The program's name, or a path that is allowed."},
-		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
+		{name: "file", kind: text, required: true, doc: "A name, or a path that is allowed."},
+		{name: "args", kind: texts, doc: "One item each."},
 		cwdParameter, envParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,

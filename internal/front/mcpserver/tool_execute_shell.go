@@ -11,13 +11,12 @@ import (
 )
 
 var executeShell = tool{
-	name:  executeShellName,
-	title: "Run a shell script",
-	description: `Run a script in the language of Bash and return its exit code and output as YAML: pipelines, &&, redirections, globs, variables, $(…), here-documents, loops and functions.
-Every command in it is judged by itself, with the words that it really gets, as by execute_process. One that is certain to run and not allowed refuses the script before anything runs; one that is refused later ends it with exit code 126. commands lists what failed or was refused. A PATH that it sets counts. Jobs started with & end with the script.
-Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000}`,
+	name: executeShellName,
+	description: `Runs a Bash script: pipes, redirections, globs, variables, here-documents, loops, functions. Answers exit_code, stdout, stderr and commands (those that failed or were refused) as YAML.
+Each command is judged by itself. If one that is certain to run is not allowed, nothing runs; a later refusal ends the script with exit_code 126. Jobs started with & end with it.
+Example: {"script": "grep -rl TODO src | sort | head"}`,
 	params: []parameter{
-		{name: "script", kind: text, required: true, doc: "The script."},
+		{name: "script", kind: text, required: true, doc: "Bash."},
 		cwdParameter, shellSession, envParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, shell: true, family: tipstaff.Execute,
@@ -50,7 +49,7 @@ const executeShellName = "execute_shell"
 
 // shellSession names the session whose directory, variables and functions a script
 // goes on with.
-var shellSession = parameter{name: "session_id", kind: text, doc: "A session whose directory, variables and functions go on from script to script."}
+var shellSession = parameter{name: "session_id", kind: text, doc: "A session whose directory, variables and functions scripts share."}
 
 // withoutSession returns the parameters of a server without sessions.
 func withoutSession(params []parameter) []parameter {

@@ -16,24 +16,23 @@ import (
 )
 
 var readOutput = tool{
-	name:  readOutputName,
-	title: "Read what a command prints, or wait for it",
-	description: `Read what a command prints by its command_id, while it runs and for an hour after it; answers state, exit_code once there is one, and output as YAML. By default it shows what you have not read yet, or the screen of a terminal; else what offset and limit (go on at next_offset), tail or grep say.
-wait_ms waits on the server until exit, output (anything new), match (in what you have not read) or port (it accepts connections there); happened says whether it did. The end of the command ends every wait.
-Example: {"command_id": "cmd_…", "until": "port", "port": 8080, "wait_ms": 30000}`,
+	name: readOutputName,
+	description: `Reads a command's output, also for an hour after its end; answers state, exit_code and output. By default: what you have not read yet, or the screen of a terminal; go on at next_offset.
+wait_ms waits for exit, output, match (in what you have not read) or port (accepts connections).
+Example: {"command_id": "cmd_…", "port": 8080, "wait_ms": 30000}`,
 	params: []parameter{
 		commandIDParameter,
 		waitParameter,
-		{name: "until", kind: text, words: []string{"exit", "output", "match", "port"}, doc: "Default: match or port if given, else output."},
-		{name: "match", kind: text, doc: "RE2, for a line of stream; it need not be complete."},
+		{name: "until", kind: text, words: []string{"exit", "output", "match", "port"}, doc: "Default: match, port or output."},
+		{name: "match", kind: text, doc: "RE2, for a line, complete or not."},
 		{name: "port", kind: count, max: 65535, doc: "A TCP port."},
 		{name: "offset", kind: natural, doc: "The first byte."},
 		{name: "limit", kind: count, doc: "At most so many bytes."},
-		{name: "tail", kind: count, max: 10_000, doc: "The last so many lines."},
-		{name: "grep", kind: text, doc: "RE2: lines that match, from offset on."},
-		{name: "context", kind: natural, max: spool.MostContext, doc: "Lines around each that grep finds."},
+		{name: "tail", kind: count, max: 10_000, doc: "The last lines."},
+		{name: "grep", kind: text, doc: "RE2: only matching lines."},
+		{name: "context", kind: natural, max: spool.MostContext, doc: "Lines around each match of grep."},
 		{name: "stream", kind: text, words: []string{"both", "stdout", "stderr"}, doc: "Default: both."},
-		{name: "screen", kind: boolean, doc: "false: what a terminal was sent, not what it shows."},
+		{name: "screen", kind: boolean, doc: "false: what a terminal was sent."},
 		rawParameter,
 	},
 	readOnly: true, jobs: true, follows: true,
@@ -67,8 +66,8 @@ Example: {"command_id": "cmd_…", "until": "port", "port": 8080, "wait_ms": 300
 }
 
 var (
-	commandIDParameter = parameter{name: "command_id", kind: text, required: true, doc: "As the call that started it has answered."}
-	waitParameter      = parameter{name: "wait_ms", kind: millis, max: mostWait, doc: "Default: do not wait."}
+	commandIDParameter = parameter{name: "command_id", kind: text, required: true, doc: "From the call that started it."}
+	waitParameter      = parameter{name: "wait_ms", kind: millis, max: mostWait, doc: "At most 600000."}
 )
 
 // reading says which part of an output is to be read, and what is waited for first.

@@ -13,10 +13,8 @@ import (
 )
 
 var stopCommand = tool{
-	name:  "stop_command",
-	title: "Stop a command",
-	description: `End a command of background, yield_time_ms or tty with everything that it has started, and answer how it ended and what it printed last, as YAML. SIGTERM gives it half a second; SIGINT and SIGHUP are only sent.
-Example: {"command_id": "cmd_…"}`,
+	name:        "stop_command",
+	description: `Ends a command and all that it started; answers how it ended. SIGINT and SIGHUP are only sent.`,
 	params: []parameter{
 		commandIDParameter,
 		{name: "signal", kind: text, words: []string{"SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"}, doc: "Default: SIGTERM."},

@@ -11,12 +11,11 @@ import (
 )
 
 var stopWatchedCommand = tool{
-	name:  "stop_watched_command",
-	title: "Stop a command that is watched",
+	name: "stop_watched_command",
 	description: `End a command with everything that it has started, for a page, also one whose call waits for it. What the model has read stays as it is.
 Example: {"command_id": "cmd_…"}`,
 	params:      []parameter{commandIDParameter},
-	output:      answerSchema(map[string]any{"state": schemaText}),
+	output:      answerSchema,
 	destructive: true, idempotent: true, jobs: true, app: true,
 	scopes: []authn.Scope{authn.Execute, authn.Sessions},
 	refuse: refuseJSON,

@@ -10,14 +10,10 @@ import (
 )
 
 var terminalClose = tool{
-	name:  "terminal_close_session",
-	title: "Close a terminal session",
-	description: `Close a session: whatever still runs in it is ended, and its id is not known any more.
-Example: {"sessionId": "term-…"}`,
-	params: []parameter{sessionParameter},
-	output: answerSchema(map[string]any{
-		"sessionId": schemaText,
-	}),
+	name:        "terminal_close_session",
+	description: `Closes a session and ends what still runs in it.`,
+	params:      []parameter{sessionParameter},
+	output:      answerSchema,
 	destructive: true, session: true,
 	scopes: []authn.Scope{authn.Sessions},
 	refuse: refuseJSON,

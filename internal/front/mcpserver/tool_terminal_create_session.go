@@ -14,25 +14,16 @@ import (
 )
 
 var terminalCreate = tool{
-	name:  "terminal_create_session",
-	title: "Create a terminal session",
-	description: `Create a session for the commands of one task: they share its working directory and environment and run one at a time, in order. Sessions do not see each other. Close the session when the task is done; it also ends when it is idle for long, and with the server (over stdio: with the connection).
-Variables that carry secrets or lead programs to code (PATH, LD_*, NODE_OPTIONS, …) are not passed on; they are listed in droppedEnvironment, with the reasons in droppedEnvironmentReasons.
-Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "frontend", "environment": {"CI": "true"}}`,
+	name:        "terminal_create_session",
+	description: `Makes a session, whose commands share a directory and environment and run in order. Close it when the task is done. Variables that carry secrets or lead programs to code are dropped; droppedEnvironment names them.`,
 	params: []parameter{
-		{name: "taskId", kind: text, required: true, doc: "The task.", pattern: namePattern, valid: validName},
-		{name: "agentId", kind: text, required: true, doc: "The agent.", pattern: namePattern, valid: validName},
-		{name: "workingDirectory", kind: text, doc: "Absolute, or relative to the project root. Default: the project root."},
+		{name: "taskId", kind: text, required: true, doc: "1 to 128 of A-Z a-z 0-9 . _ : -", valid: validName},
+		{name: "agentId", kind: text, required: true, doc: "The same.", valid: validName},
+		{name: "workingDirectory", kind: text, doc: "Relative to the project root, its default."},
 		{name: "environment", kind: variables, doc: "Variables for its commands."},
 		runnerParameter,
 	},
-	output: answerSchema(map[string]any{
-		"sessionId":                 schemaText,
-		"workingDirectory":          schemaText,
-		"createdAt":                 schemaText,
-		"droppedEnvironment":        schemaTexts,
-		"droppedEnvironmentReasons": schemaTexts,
-	}),
+	output:    answerSchema,
 	openWorld: false, session: true,
 	scopes: []authn.Scope{authn.Sessions},
 	refuse: refuseJSON,
@@ -83,9 +74,6 @@ func sessionAsked(c *caller, a arguments) tipstaff.Session {
 	asked.Dir, asked.DirGiven = a.given("workingDirectory")
 	return asked
 }
-
-// namePattern is the form of taskId and agentId (contract B1).
-const namePattern = `^[A-Za-z0-9._:-]{1,128}$`
 
 var errName = errors.New("must be 1 to 128 characters out of letters, digits, dot, underscore, colon and hyphen")
 

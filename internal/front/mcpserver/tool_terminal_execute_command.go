@@ -10,34 +10,16 @@ import (
 )
 
 var terminalExecute = tool{
-	name:  terminalExecuteName,
-	title: "Run a command in a session",
-	description: `Run one allowed program in a session and return its exit code and output as JSON; success is true exactly when exitCode is 0.
-No shell runs: arguments reach the program as they are, and arguments that only a shell would understand (operators, redirections, $(…), $NAME) are refused with UNSAFE_ARGUMENTS, except where the program takes free text (a commit message, a pattern, program text). Standard input is empty unless input is given. Commands of one session wait for each other. When the time is up, the program and everything it started is ended (TIMEOUT_EXCEEDED).
-Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverage"], "timeout": 120000}`,
+	name:        terminalExecuteName,
+	description: `Runs one program in a session; answers exitCode, stdout and stderr as JSON. No shell runs: operators, redirections, $(…) and $NAME in arguments are refused, except where the program takes free text (a message, a pattern, code).`,
 	params: []parameter{
 		sessionParameter,
-		{name: "command", kind: text, required: true, doc: "The program's name; it must be on the allowlist."},
-		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
-		{name: "timeout", kind: millis, doc: "Limit in milliseconds, from the command's start. Default 60000, at most 300000, unless the operator set others."},
+		{name: "command", kind: text, required: true, doc: "The program's name."},
+		{name: "args", kind: texts, doc: "One item each."},
+		{name: "timeout", kind: millis, doc: "Milliseconds. Default 60000, at most 300000, unless the operator set others."},
 		inputParameter, backgroundParameter, yieldParameterJSON, ttyParameter, maxOutputParameterJSON, rawParameter, callParameterJSON,
 	},
-	output: answerSchema(map[string]any{
-		"exitCode":  schemaInteger,
-		"stdout":    schemaText,
-		"stderr":    schemaText,
-		"duration":  schemaInteger,
-		"truncated": schemaBoolean,
-		"commandId": schemaText,
-		"cleaned":   schemaBoolean,
-		"signal":    schemaText,
-
-		// of a command in the background
-		"state":      schemaText,
-		"nextOffset": schemaInteger,
-		"totalBytes": schemaInteger,
-		"output":     schemaText,
-	}),
+	output:      answerSchema,
 	destructive: true, openWorld: true, session: true, family: tipstaff.Terminal,
 	scopes: []authn.Scope{authn.Sessions},
 	refuse: refuseJSON,
@@ -53,7 +35,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 	},
 }
 
-var sessionParameter = parameter{name: "sessionId", kind: text, required: true, doc: "The session, from terminal_create_session."}
+var sessionParameter = parameter{name: "sessionId", kind: text, required: true, doc: "From terminal_create_session."}
 
 // terminalRequest combines what the session holds with what the call asks.
 func terminalRequest(c *caller, in tipstaff.Session, a arguments) tipstaff.Request {

@@ -11,25 +11,11 @@ import (
 )
 
 var terminalStatus = tool{
-	name:  "terminal_get_status",
-	title: "Ask how a session stands",
-	description: `Tell how a session stands: its directory, its state (idle, running, completed or failed, by its last command), how many commands it has started, and the commands that run or have ended last.
-Example: {"sessionId": "term-…"}`,
-	params: []parameter{sessionParameter},
-	output: answerSchema(map[string]any{
-		"session": map[string]any{"type": "object", "properties": map[string]any{
-			"id":               schemaText,
-			"taskId":           schemaText,
-			"agentId":          schemaText,
-			"workingDirectory": schemaText,
-			"state":            map[string]any{"type": "string", "enum": []string{"idle", "running", "completed", "failed"}},
-			"createdAt":        schemaText,
-			"lastCommandAt":    schemaText,
-			"commandCount":     schemaInteger,
-			"commands":         map[string]any{"type": "array", "items": map[string]any{"type": "object"}},
-		}},
-	}),
-	readOnly: true, idempotent: true, session: true,
+	name:        "terminal_get_status",
+	description: `Answers directory, state, number of commands, and the latest ones.`,
+	params:      []parameter{sessionParameter},
+	output:      answerSchema,
+	readOnly:    true, idempotent: true, session: true,
 	scopes: []authn.Scope{authn.Sessions, authn.Read},
 	refuse: refuseJSON,
 	call: func(_ context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {

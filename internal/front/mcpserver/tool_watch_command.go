@@ -15,18 +15,17 @@ import (
 )
 
 var watchCommand = tool{
-	name:  "watch_command",
-	title: "Watch a command",
+	name: "watch_command",
 	description: `Read for a page what a command prints, from a place on: by its command_id, or by the arguments of a call that runs. Waits up to wait_ms for more. What the model has read stays as it is.
 Example: {"command_id": "cmd_…", "offset": 0, "wait_ms": 10000}`,
 	params: []parameter{
-		{name: "command_id", kind: text, doc: "As the call that started it has answered."},
+		{name: "command_id", kind: text, doc: "From the call that started it."},
 		{name: "arguments", kind: text, doc: "Those of the call, as JSON, while it has no answer."},
 		{name: "approval", kind: text, doc: "The question that the page shows already."},
 		{name: "offset", kind: natural, doc: "The first byte."},
 		{name: "wait_ms", kind: millis, max: mostWatch, doc: "Default: do not wait."},
 	},
-	output:   answerSchema(map[string]any{"state": schemaText}),
+	output:   answerSchema,
 	readOnly: true, idempotent: true, jobs: true, app: true,
 	scopes: []authn.Scope{authn.Execute, authn.Sessions, authn.Read},
 	refuse: refuseJSON,

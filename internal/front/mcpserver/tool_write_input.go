@@ -12,17 +12,15 @@ import (
 )
 
 var writeInput = tool{
-	name:  "write_input",
-	title: "Type into a command",
-	description: `Type into a command of background, yield_time_ms or tty, and answer what it prints then, or the screen of its terminal, as YAML. What is typed is on the record.
-Example: {"command_id": "cmd_…", "input": "print(6*7)\n"}`,
+	name:        "write_input",
+	description: `Types into a command of background, yield_time_ms or tty; answers what it prints then, or its screen. Input is recorded.`,
 	params: []parameter{
 		commandIDParameter,
-		{name: "input", kind: text, doc: "As it is: a line needs its \\n."},
-		{name: "keys", kind: texts, doc: "Then keys of a terminal: enter, esc, tab, up, page-down, f1, ctrl-c, alt-x, …"},
+		{name: "input", kind: text, doc: "A line needs its \\n."},
+		{name: "keys", kind: texts, doc: "Then keys: enter, esc, up, page-down, f1, ctrl-c, alt-x, …"},
 		{name: "close", kind: boolean, doc: "true: then end the input."},
-		{name: "resize", kind: terminalSize, doc: "First give the terminal this size."},
-		{name: "wait_ms", kind: millis, max: mostWait, doc: "How long to wait for what it prints. Default: 1000."},
+		{name: "resize", kind: terminalSize, doc: "First resize the terminal: {rows, cols}."},
+		{name: "wait_ms", kind: millis, max: mostWait, doc: "Default: 1000."},
 		rawParameter,
 	},
 	destructive: true, openWorld: true, jobs: true, background: true, follows: true,

@@ -31,7 +31,6 @@ var tools = []tool{
 // tool is one row of the table: what a client is told, and what a call does.
 type tool struct {
 	name        string
-	title       string
 	description string
 	params      []parameter
 	output      map[string]any // schema of the structured answer; nil: text only
@@ -94,19 +93,36 @@ func (c *caller) live(started func()) run.Live {
 	return l
 }
 
-func (t tool) declaration() *mcp.Tool {
-	d := &mcp.Tool{
-		Name: t.name, Title: t.title, Description: t.description,
-		InputSchema: inputSchema(t.params),
-		Annotations: &mcp.ToolAnnotations{
-			Title: t.title, ReadOnlyHint: t.readOnly, IdempotentHint: t.idempotent,
-			DestructiveHint: &t.destructive, OpenWorldHint: &t.openWorld,
-		},
+// declaration describes the tool to a client. said has the descriptions of arguments
+// that the client has by another tool, with its name: they are not repeated.
+func (t tool) declaration(said map[string]string) *mcp.Tool {
+	d := &mcp.Tool{Name: t.name, Description: t.description}
+	var see string
+	d.InputSchema, see = inputSchema(t.params, said, t.name)
+	if see != "" {
+		d.Description += "\nArguments without a description: see " + see + "."
 	}
+	d.Annotations = t.annotations()
 	if t.output != nil {
 		d.OutputSchema = t.output
 	}
 	return d
+}
+
+// annotations are those that differ from what the protocol says of a tool without
+// them; nil: none does.
+func (t tool) annotations() *mcp.ToolAnnotations {
+	if !t.readOnly && t.destructive && !t.idempotent && t.openWorld {
+		return nil
+	}
+	a := &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly, IdempotentHint: t.idempotent}
+	if !t.readOnly && !t.destructive {
+		a.DestructiveHint = &t.destructive
+	}
+	if !t.openWorld {
+		a.OpenWorldHint = &t.openWorld
+	}
+	return a
 }
 
 // origin returns the origin of a call.
