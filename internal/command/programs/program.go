@@ -288,10 +288,16 @@ func (p *Program) Has(word string) bool {
 	return aliased || p.Does[word] != nil || p.Subcommands[word] != nil || slices.Contains(p.Knows, word) || slices.Contains(p.Groups, word)
 }
 
-// LongOptions adds the long options of a program and of its subcommands.
+// LongOptions adds the long options of a program and of its subcommands, those
+// with one dash, as -exec, among them.
 func (p *Program) LongOptions(to map[string]bool) {
 	for name := range p.Options {
-		if strings.HasPrefix(name, "--") {
+		if len(name) > 3 {
+			to[name] = true
+		}
+	}
+	for name := range p.Same {
+		if len(name) > 3 {
 			to[name] = true
 		}
 	}

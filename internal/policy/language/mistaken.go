@@ -1,6 +1,7 @@
 package language
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,6 +30,10 @@ func (t *token) mistaken(of subject) (msg, meant string) {
 	switch {
 	case strings.HasPrefix(plain, "–"), strings.HasPrefix(plain, "—"), strings.HasPrefix(plain, "−"):
 		return "begins with a dash of typography, which no option has", "--" + strings.TrimLeft(plain, "–—−")
+	case slices.Contains([]string{"...", "…", "%"}, plain), len(plain) > 2 && slices.Contains([]string{"<>", "[]", "()"}, plain[:1]+plain[len(plain)-1:]) && !likeRegexp(t.text):
+		return "is a sign of manuals, and never stands in a command", "leave it out: other arguments may be there anyway"
+	case of.first && of.known() && strings.Contains(plain, "/") && of.has(strings.Split(plain, "/")[0]):
+		return "is one word", strings.ReplaceAll(plain, "/", "|")
 	case slices.Contains([]string{"&&", ";", ">", ">>", "<", "2>", "&", "2>&1", "&>"}, t.text):
 		return "never stands in a command: no shell reads it", "write a rule for each command"
 	case len(t.text) > 1 && strings.HasSuffix(t.text, ","):
@@ -111,21 +116,29 @@ func optionMistaken(option string, of subject) (msg, meant string) {
 			o := p.Options[name]
 			return p.Style.Single || o.Kind != programs.Unknown
 		})
-		if !single && strings.Contains(longWords, " "+name[1:]+" ") {
+		switch {
+		case single && len(name) > 4:
+			return almostOption(name, value, knownOptions(of.of))
+		case !single && strings.Contains(longWords, " "+name[1:]+" "):
 			return "is letters, each of which would have to be there", "-" + option
 		}
 		return "", ""
 	}
-	known := knownOptions(of.of)
-	if known[name] {
+	return almostOption(name, value, knownOptions(of.of))
+}
+
+// almostOption returns the known option of which a name is a slip, or lacks the
+// last letter.
+func almostOption(name, value string, known map[string]bool) (msg, meant string) {
+	all := slices.Sorted(maps.Keys(known))
+	near := nearTypo(name, all)
+	if near == "" && len(name) > 6 {
+		near = cutShort(name, all)
+	}
+	if known[name] || near == "" {
 		return "", ""
 	}
-	for k := range known {
-		if typo(name, k) {
-			return "is not an option that is known here, but almost one", k + value
-		}
-	}
-	return "", ""
+	return "is not an option that is known here, but almost one", near + value
 }
 
 // knownOptions are the long options of programs of which the tables or the
@@ -151,7 +164,7 @@ var presetOptions = sync.OnceValue(func() map[string][]string {
 			var found []string
 			for _, item := range slices.Concat(row.Value.Ask, row.Value.Deny) {
 				for _, word := range strings.FieldsFunc(item.Rule.Value, func(r rune) bool { return strings.ContainsRune(" |{}^", r) }) {
-					if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(name, "--") && !strings.ContainsAny(name, "*:") {
+					if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(name, "-") && len(name) > 4 && !strings.ContainsAny(name, "*:") {
 						found = append(found, name)
 					}
 				}

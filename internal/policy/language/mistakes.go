@@ -137,6 +137,10 @@ func (l *loader) mistake(of subject, rule Text, pattern string) {
 		l.faults.add(rule.At, "write "+quote(meant), "the rule repeats its program, and would match %s %s only", first.text, cut(pattern))
 		return
 	}
+	if i := slices.IndexFunc(tokens, func(t token) bool { return t.text == "*" }); !of.whole && i > 0 && i < len(tokens)-1 && !slices.ContainsFunc(tokens[i+1:], func(t token) bool { return !strings.HasPrefix(t.text, "-") }) {
+		l.faults.add(rule.At, "leave the * out: other arguments may be there anyway", "the * in front of %s stands for an argument that must be there", cut(tokens[i+1].text))
+		return
+	}
 	for i := range tokens {
 		of.first = i == 0
 		if msg, meant := tokens[i].mistaken(of); msg != "" {
@@ -164,9 +168,12 @@ func programsOf(names []string) []*programs.Program {
 	return out
 }
 
-// has reports whether one of the programs has a subcommand of that name.
+// has reports whether one of the programs has a subcommand of that name, or like
+// that pattern.
 func (of subject) has(word string) bool {
-	return slices.ContainsFunc(of.of, func(p *programs.Program) bool { return p.Has(word) })
+	return slices.ContainsFunc(of.of, func(p *programs.Program) bool {
+		return p.Has(word) || slices.ContainsFunc(p.Knows, func(known string) bool { return MatchGlob(word, known) })
+	})
 }
 
 // known reports whether all subcommands of all the programs are known.
@@ -181,7 +188,7 @@ func (l *loader) unknownSubcommand(of subject, rule Text, pattern string, first 
 		return false
 	}
 	for _, a := range first.alts {
-		if a.kind != literal || strings.ContainsAny(a.text[:1], "-^+") || of.has(a.text) {
+		if a.kind > glob || strings.ContainsAny(a.text[:1], "-^+") || of.has(a.text) {
 			continue
 		}
 		hint := "if it is a command of your own, put it in quotes: " + quote("'"+a.text+"'"+strings.TrimPrefix(strings.TrimSpace(pattern), a.text))
@@ -213,15 +220,15 @@ func (l *loader) almost(of subject, rule Text, pattern string, tokens []token) {
 			continue
 		}
 		for _, a := range t.alts {
-			word, rest, parts := strings.Cut(strings.TrimSuffix(a.text, "*"), "-")
-			if a.kind > glob || len(word) < 4 || slices.Contains(known, word) || slices.Contains(known, a.text) {
+			word, _, parts := strings.Cut(strings.TrimSuffix(a.text, "*"), "-")
+			if a.kind > glob || len(word) < 3 || slices.Contains(known, word) || slices.Contains(known, a.text) {
 				continue
 			}
-			near := slip(word, known)
-			if near == "" && parts && rest != "" {
+			near := slip(strings.ToLower(word), known)
+			if near == "" && a.kind == literal && len(word) > 3 {
 				near = cutShort(word, known)
 			}
-			if near != "" && (i == 0 || parts) {
+			if near != "" && (i == 0 || parts || !of.whole) {
 				l.faults.add(rule.At, "did you mean "+quote(strings.Replace(pattern, word, near, 1))+"? If not, put the word in quotes", "%q is almost a word that is known of %s, and these rules are not about that one", cut(a.text), strings.Join(of.names, " or "))
 				return
 			}
@@ -229,10 +236,11 @@ func (l *loader) almost(of subject, rule Text, pattern string, tokens []token) {
 	}
 }
 
-// cutShort returns the word that lacks its last letter.
+// cutShort returns the word that lacks its last letter. Without its s a plural is
+// another word.
 func cutShort(word string, words []string) string {
 	for _, w := range words {
-		if len(w) == len(word)+1 && strings.HasPrefix(w, word) {
+		if len(w) == len(word)+1 && strings.HasPrefix(w, word) && !strings.HasSuffix(w, "s") {
 			return w
 		}
 	}
@@ -249,6 +257,13 @@ func (l *loader) misspelt(names []string, row *Row[Command]) {
 		near := slip(name, known)
 		if near == "" && programs.Find(strings.ToLower(name)) != nil {
 			near = strings.ToLower(name)
+		}
+		closes := len(row.Value.Allow)+len(row.Value.Ask) == 0
+		if near == "" && closes {
+			near = nearest.To(name, known)
+		}
+		if near == "" && closes && l.policy.defaultEffect == Deny && len(names) == 1 {
+			l.faults.add(row.Key.At, "remove the row, or correct the name", "the rules never decide: no rule allows %q, which is not known here, so it is denied anyway", cut(name))
 		}
 		if near != "" && !slices.Contains(names, near) {
 			l.faults.add(row.Key.At, fmt.Sprintf("did you mean %q? If it is a program of your own, name it by its path", near), "%q is almost the name of a program, and these rules are not about that one", cut(name))

@@ -53,6 +53,18 @@ func TestMistakesAreRefusedWithTheFormThatWasMeant(t *testing.T) {
 		{`aws: {allow: ["*"], deny: ["s3api delet-bucket"]}`, "almost a word", `"s3api delete-bucket"?`},
 		{`systemctl: {allow: ["*"], deny: [restrat]}`, "almost a word", `did you mean "restart"?`},
 
+		{`git: {allow: ["*"], deny: ["push*--force"]}`, "no subcommand", ""},
+		{`git: {allow: ["*"], deny: ["push/fetch"]}`, "is one word", `write "push|fetch"`},
+		{`git: {allow: ["*"], deny: ["push * --force"]}`, "an argument that must be there", "leave the * out"},
+		{`gh: {allow: ["*"], deny: ["repo delte"]}`, "almost a word", `did you mean "repo delete"?`},
+		{`az: {allow: ["*"], deny: ["vm delet"]}`, "almost a word", `did you mean "vm delete"?`},
+		{`curl: {allow: ["*"], deny: ["-X DELTE"]}`, "almost a word", ""},
+
+		// Signs of manuals.
+		{`git: {allow: ["*"], deny: ["push <remote>"]}`, "sign of manuals", "leave it out"},
+		{`git: {allow: ["*"], deny: ["push [--force]"]}`, "sign of manuals", "leave it out"},
+		{`git: {allow: ["*"], deny: ["push ..."]}`, "sign of manuals", "leave it out"},
+
 		// The rules of other programs.
 		{`git: {allow: ["*"], deny: ["push:*"]}`, "another program's rules", `write "push"`},
 		{`git: {allow: ["*"], deny: ["Bash(git push:*)"]}`, "another program's rules", ""},
@@ -72,6 +84,10 @@ func TestMistakesAreRefusedWithTheFormThatWasMeant(t *testing.T) {
 		{`git: {allow: ["*"], deny: ["push —force"]}`, "dash of typography", `write "push --force"`},
 		{`tar: {allow: ["*"], deny: [--to-comand]}`, "almost one", `write "--to-command"`},
 		{`rm: {allow: ["*"], deny: ["-r, -f"]}`, "ends with a comma", "an item for each"},
+
+		{`find: {allow: ["*"], deny: [-delte]}`, "almost one", `write "-delete"`},
+		{`curl: {allow: ["*"], deny: [--upload-fil]}`, "almost one", `write "--upload-file"`},
+		{`journalctl: {allow: ["*"], deny: [--rotat]}`, "almost one", `write "--rotate"`},
 
 		// What only a shell would do.
 		{`git: {allow: ["*"], deny: ["push && fetch"]}`, "no shell reads it", "a rule for each command"},
@@ -112,6 +128,9 @@ func TestMistakesAreRefusedWithTheFormThatWasMeant(t *testing.T) {
 		{`dokcer: {allow: ["*"], deny: [--privileged]}`, "almost the name", `did you mean "docker"?`},
 		{`pyhton3: {allow: ["*"], deny: ["-c"]}`, "almost the name", "python3"},
 		{`Git: {allow: ["*"], deny: [push]}`, "almost the name", `did you mean "git"?`},
+		{`mak: {deny: [install]}`, "almost the name", `did you mean "make"?`},
+		{`rsyn: {ask: [], deny: [--delete]}`, "almost the name", `did you mean "rsync"?`},
+		{`frobnicate: {deny: ["*"]}`, "never decide", "correct the name"},
 		{`"*": {deny: [--privileged]}`, "never decide", "under each program"},
 	} {
 		_, err := load("version: 1\ncommands:\n  " + c.rules + "\n")
@@ -188,6 +207,9 @@ func TestWhatOnlyLooksLikeAMistakeIsNone(t *testing.T) {
 		`make: {allow: ["test:*"], deny: [install, clean]}`,
 		`curl: {allow: ["{url:https://h/x?a=*}"], deny: ["https://h/x?y"]}`,
 		`s3cmd|mytool: {allow: ["ls *"], deny: [del]}`,
+		`docker: {deny: ["*"]}`,
+		`git: {allow: ["*"], deny: ["push*", "stash pop"]}`,
+		`gh: {allow: ["*"], deny: ["project delete", "secret set"]}`,
 	} {
 		if _, err := load("version: 1\ncommands:\n  " + rules + "\n"); err != nil {
 			t.Errorf("%s: %v", rules, err)
