@@ -93,7 +93,7 @@ func (p Project) Propose(o Options) string {
 
 // block returns the block of the project, as an item of projects, with tests of the lines
 // that are written with it.
-func (p Project) block(o Options, rows []row) string {
+func (p Project) block(o Options, rows []suggestion) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  - roots: [%s]\n", quote(o.Root))
 	var hosts, tests []string
@@ -118,19 +118,19 @@ func (p Project) lines(k kit) []line {
 	})
 }
 
-// row is the text of a line under commands, with its tests.
-type row struct {
+// suggestion is the text of a line under commands, with its tests.
+type suggestion struct {
 	programs, text string
 	tests          []string
 }
 
 // rows returns the lines of commands: what publishes or cannot be undone asks, and is lent
 // what it needs.
-func (p Project) rows(o Options) []row {
-	rows := []row{{"git", p.git(o), []string{"{run: git push, expect: ask}", "{run: git push -f, expect: deny}"}}}
-	rows = append(rows, row{programs: "rm", text: "  rm: {ask: [{rule: .git, why: It deletes the history of the project.}]}\n"})
+func (p Project) rows(o Options) []suggestion {
+	rows := []suggestion{{"git", p.git(o), []string{"{run: git push, expect: ask}", "{run: git push -f, expect: deny}"}}}
+	rows = append(rows, suggestion{programs: "rm", text: "  rm: {ask: [{rule: .git, why: It deletes the history of the project.}]}\n"})
 	if !o.Confined {
-		rows = append(rows, row{programs: "ls", text: "  ls|cat|head|tail|grep|pwd|echo: {allow: [\"*\"]}  # reading asks nobody\n"})
+		rows = append(rows, suggestion{programs: "ls", text: "  ls|cat|head|tail|grep|pwd|echo: {allow: [\"*\"]}  # reading asks nobody\n"})
 	}
 	for _, k := range p.kits {
 		for _, l := range p.lines(k) {
@@ -141,10 +141,10 @@ func (p Project) rows(o Options) []row {
 			if o.Confined && o.Network && len(l.hosts) > 0 {
 				hosts = ", network: [" + strings.Join(l.hosts, ", ") + "]"
 			}
-			rows = append(rows, row{l.programs, fmt.Sprintf("  %s: {ask: [{rule: %s, %swhy: %s}]%s}\n", l.programs, quote(l.ask), lend, publishes, hosts), []string{"{run: " + quote(l.run) + ", expect: ask}"}})
+			rows = append(rows, suggestion{l.programs, fmt.Sprintf("  %s: {ask: [{rule: %s, %swhy: %s}]%s}\n", l.programs, quote(l.ask), lend, publishes, hosts), []string{"{run: " + quote(l.run) + ", expect: ask}"}})
 		}
 		if slices.Contains(k.marks, "Dockerfile") {
-			rows = append(rows, row{programs: "docker", text: "  docker|podman: {deny: [\"*\"], why: \"Its socket is root on this machine, and no command reaches it.\"}\n"})
+			rows = append(rows, suggestion{programs: "docker", text: "  docker|podman: {deny: [\"*\"], why: \"Its socket is root on this machine, and no command reaches it.\"}\n"})
 		}
 	}
 	return rows
@@ -174,7 +174,7 @@ func (p Project) git(o Options) string {
 // projects, and the lines under commands for programs that named does not report. It
 // returns false for a file that it cannot extend without writing the rest anew.
 func (p Project) Extend(text string, o Options, named func(program string) bool) (string, bool) {
-	rows := slices.DeleteFunc(p.rows(o), func(r row) bool { return slices.ContainsFunc(strings.Split(r.programs, "|"), named) })
+	rows := slices.DeleteFunc(p.rows(o), func(r suggestion) bool { return slices.ContainsFunc(strings.Split(r.programs, "|"), named) })
 	var lines string
 	for _, r := range rows {
 		lines += r.text
