@@ -42,7 +42,7 @@ func (narrowEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) (found 
 // limitsOf returns the time limits for a request, after a policy file.
 func limitsOf(req *tipstaff.Request, l FamilyLimits, b language.Bounds) FamilyLimits {
 	if !req.Background {
-		return narrowTimeout(l, b)
+		return l.Under(b)
 	}
 	l.MaxTimeout = LongestLife
 	if b.BackgroundTime > 0 {
@@ -52,9 +52,9 @@ func limitsOf(req *tipstaff.Request, l FamilyLimits, b language.Bounds) FamilyLi
 	return l
 }
 
-// narrowTimeout applies the policy file's time limits to those of a family. Its
-// timeout replaces the family's default; ceilings can only become lower.
-func narrowTimeout(l FamilyLimits, b language.Bounds) FamilyLimits {
+// Under applies the bounds of a policy file to the limits of a family. The file's timeout
+// replaces the family's default; ceilings can only become lower.
+func (l FamilyLimits) Under(b language.Bounds) FamilyLimits {
 	if b.MaxTimeout > 0 && (l.MaxTimeout == 0 || b.MaxTimeout < l.MaxTimeout) {
 		l.MaxTimeout = b.MaxTimeout
 	}

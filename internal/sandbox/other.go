@@ -90,6 +90,9 @@ func (*Sandbox) Close() error { return nil }
 // StatusUnder is [Sandbox.Status]: nothing is confined here under any terms.
 func (s *Sandbox) StatusUnder(Terms) Status { return s.status }
 
+// OutlookUnder is [Sandbox.Status] as well.
+func (s *Sandbox) OutlookUnder(Terms) Status { return s.status }
+
 // Meets returns why commands under these terms would be refused.
 func (s *Sandbox) Meets(t Terms) error {
 	if t.isSet() {

@@ -88,7 +88,13 @@ func (t Terms) tighten(o Options) settings {
 
 // StatusUnder is [Sandbox.Status] for commands under these terms.
 func (s *Sandbox) StatusUnder(t Terms) Status {
-	st := s.Status()
+	return s.under(s.Status(), t)
+}
+
+// OutlookUnder is [Sandbox.Outlook] for commands under these terms.
+func (s *Sandbox) OutlookUnder(t Terms) Status { return s.under(s.Outlook(), t) }
+
+func (s *Sandbox) under(st Status, t Terms) Status {
 	set := t.tighten(s.o)
 	st.Profile, st.Network = set.profile.String(), set.network.String()
 	if st.Limits != nil {

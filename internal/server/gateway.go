@@ -128,7 +128,7 @@ func (g *gateway) state() string {
 // offers are the tools that runners have by the same settings.
 func (st *Stack) offers() mcpserver.Offers {
 	return mcpserver.Offers{
-		Sessions: st.settings.Terminal, Shell: st.shellOn(),
+		Sessions: st.settings.Terminal, Shell: st.shellOn(), NoSingle: st.settings.OnlyShell,
 		Jobs: true, Stays: st.settings.MaxJobs > 0, Outputs: true, Fleet: true,
 	}
 }
@@ -160,6 +160,9 @@ func newGatewayStack(s config.Settings, k *protected.Registry, log *slog.Logger,
 		return nil, exit.Errorf(exit.Failure, "cannot make a key for approvals: %w", err)
 	}
 	decide()
+	if err := st.missesShell(); err != nil {
+		return nil, err
+	}
 	t.metrics.TellEngine(metrics.EngineSource{
 		Role: natsx.Gateway, State: g.conn.State, Refused: g.conn.Refused, Foreign: g.conn.Foreign, Dropped: g.conn.Dropped,
 		Runners: func() int { return len(g.list.Runners()) },

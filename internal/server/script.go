@@ -4,6 +4,8 @@ import (
 	"os"
 	"time"
 
+	"tipstaff/internal/exit"
+
 	"tipstaff"
 	"tipstaff/internal/command/scan"
 	"tipstaff/internal/policy"
@@ -40,6 +42,14 @@ func (st *Stack) mayStay(req tipstaff.Request) (time.Duration, bool) {
 
 // shellOn reports whether scripts run under the policy that is in force.
 func (st *Stack) shellOn() bool { return st.Monitor.Current().Shell().Mode != language.ShellOff }
+
+// missesShell returns an error if scripts are the only way to run commands, and none may.
+func (st *Stack) missesShell() error {
+	if !st.settings.OnlyShell || st.shellOn() {
+		return nil
+	}
+	return exit.Errorf(exit.Config, "TIPSTAFF_TOOLS=shell offers execute_shell alone, and scripts are off: set TIPSTAFF_SHELL=write, or shell: write in the policy")
+}
 
 // shells is the machine together with what scripts have left in sessions.
 type shells struct {

@@ -145,6 +145,9 @@ func newMachineStack(s config.Settings, k *protected.Registry, log *slog.Logger,
 	st.sessions = st.newSessions()
 	// Puts the policy file in force, and replaces it when the file changes.
 	decide()
+	if err := st.missesShell(); err != nil {
+		return nil, err
+	}
 	st.policy = st.newReloader()
 	st.begin()
 	return st, nil
@@ -409,7 +412,7 @@ func (st *Stack) Front() *mcpserver.Server {
 		Version: build.Version(), Monitor: st.telemetry.monitor(st.Monitor), Sessions: st.sessions, Jobs: st.jobs, OutputBytes: st.settings.MaxOutputBytes, Log: st.Log, Events: st.observers.bus,
 		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes, Outputs: st.spool,
 		Instructions: func(who tipstaff.Origin) string { return mcpserver.Instructions(st.summary(who)) },
-		Allowed:      st.allowed, Shell: st.shellOn(), Self: st.runner.address(), Capacity: st.places(),
+		Allowed:      st.allowed, Shell: st.shellOn(), OnlyShell: st.settings.OnlyShell, Self: st.runner.address(), Capacity: st.places(),
 	}
 	if st.gateway != nil {
 		o.Outputs = nil

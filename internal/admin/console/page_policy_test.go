@@ -23,7 +23,7 @@ const teamPolicy = `version: 1
 shell: write
 commands:
   git:
-    allow: ["status", "log ..."]
+    allow: ["status", "log *"]
     ask: ["push"]
     deny: ["push --force"]
     why: history is <b>shared</b>

@@ -2,8 +2,11 @@ package mcpserver
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"tipstaff/internal/policy/language"
 )
 
 // Summary is what the instructions tell a client about the server.
@@ -105,6 +108,28 @@ func Allowed(names []string, any bool) string {
 	default:
 		return "May run here: " + listed(names, maxAllowed) + "."
 	}
+}
+
+// Inside returns the line of [Allowed] for a policy with default: inside: every program
+// runs, so only the exceptions are named.
+func Inside(list []language.Entry) string {
+	var asks, refused []string
+	for _, e := range list {
+		for _, l := range e.Ask {
+			asks = append(asks, strings.TrimSpace(e.Program+" "+l.Pattern))
+		}
+		if slices.ContainsFunc(e.Deny, func(l language.Line) bool { return l.Pattern == "*" }) {
+			refused = append(refused, e.Program)
+		}
+	}
+	line := "Every program runs here, inside the sandbox."
+	if len(asks) > 0 {
+		line += " A person is asked about: " + listed(asks, maxAllowed) + "."
+	}
+	if len(refused) > 0 {
+		line += " Refused: " + listed(refused, maxAllowed) + "."
+	}
+	return line
 }
 
 // listed joins as many names as fit, and counts the rest.

@@ -25,14 +25,14 @@ limits: {memory: 1GiB}
 shell: write
 commands:
   git:
-    allow: ["status", "push ..."]
+    allow: ["status", "push *"]
     ask: ["push"]
     deny: ["push --force"]
     why: history is shared
   missing:
-    allow: ["..."]
+    allow: ["*"]
   ls:
-    allow: ["..."]
+    allow: ["*"]
 profiles:
   reviewers:
     match: {agent: "review-*"}
@@ -89,9 +89,9 @@ func TestADecisionNamesTheRuleItsPlaceAndItsText(t *testing.T) {
 		effect, rule, line string
 		others             []string
 	}{
-		{[]string{"git", "status"}, "allow", "policy/git/allow", `allow: ["status", "push ..."]`, nil},
-		{[]string{"git", "push", "origin"}, "ask", "policy/git/ask", `ask: ["push"]`, nil},
-		{[]string{"git", "push", "--force"}, "deny", "policy/git/deny", `deny: ["push --force"]`, []string{"ask"}},
+		{[]string{"git", "status"}, "allow", "policy/git/allow", `allow: ["status", "push *"]`, nil},
+		{[]string{"git", "push", "origin"}, "ask", "policy/git/ask", `ask: ["push"]`, []string{"allow"}},
+		{[]string{"git", "push", "--force"}, "deny", "policy/git/deny", `deny: ["push --force"]`, []string{"ask", "allow"}},
 	} {
 		d, effect := x.Decide(asked(c.words...))
 		if d.Effect != c.effect || effect.String() != c.effect || d.Decides.Rule != c.rule || strings.TrimSpace(d.Decides.Line) != c.line {

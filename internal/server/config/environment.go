@@ -27,6 +27,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 		ExecuteMaxTimeout:     r.millis("TIPSTAFF_MAX_TIMEOUT", 0),
 
 		Terminal:               r.boolean("ENABLE_TERMINAL_ACCESS"),
+		OnlyShell:              r.onlyShell(),
 		AllowlistPath:          r.text("TERMINAL_ALLOWLIST_PATH", "./apps/tools/caws/tools-allow.json"),
 		AllowlistDefault:       r.vars["TERMINAL_ALLOWLIST_PATH"] == "",
 		TerminalDefaultTimeout: r.millis("TERMINAL_DEFAULT_TIMEOUT", time.Minute),
@@ -223,6 +224,18 @@ func (r *reader) boolean(name string) bool {
 		return false
 	}
 	r.fault(name, "must be true or false")
+	return false
+}
+
+// onlyShell reports whether scripts are the only way to run commands.
+func (r *reader) onlyShell() bool {
+	switch r.vars["TIPSTAFF_TOOLS"] {
+	case "shell":
+		return true
+	case "", "all":
+		return false
+	}
+	r.fault("TIPSTAFF_TOOLS", "must be all or shell")
 	return false
 }
 

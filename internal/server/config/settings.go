@@ -19,6 +19,7 @@ type Settings struct {
 	ExecuteMaxTimeout     time.Duration // TIPSTAFF_MAX_TIMEOUT; 0: no ceiling
 
 	Terminal               bool          // ENABLE_TERMINAL_ACCESS
+	OnlyShell              bool          // TIPSTAFF_TOOLS=shell
 	AllowlistPath          string        // TERMINAL_ALLOWLIST_PATH
 	AllowlistDefault       bool          // AllowlistPath is the default and not from a setting
 	TerminalDefaultTimeout time.Duration // TERMINAL_DEFAULT_TIMEOUT

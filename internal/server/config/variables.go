@@ -30,6 +30,7 @@ var settings = []setting{
 	{name: "ALLOWED_CWD_ROOTS", holds: places},
 	{name: "TIPSTAFF_CONFIG", holds: ownFiles},
 	{name: "ENABLE_TERMINAL_ACCESS", unset: "false", holds: words},
+	{name: "TIPSTAFF_TOOLS", unset: "all", holds: words},
 	{name: "TERMINAL_ALLOWLIST_PATH", unset: "./apps/tools/caws/tools-allow.json", holds: ownFiles},
 	{name: "TERMINAL_DEFAULT_TIMEOUT", unset: "60000", holds: words},
 	{name: "TERMINAL_MAX_TIMEOUT", unset: "300000", holds: words},
