@@ -40,7 +40,8 @@ const (
 	NoDomain Domain = iota
 	// DomainOfInstance makes one domain for each instance, which its zygote enters,
 	// and in it one for each command. It is for namespaces. They hide the zygote from
-	// commands, but a second /proc of the machine does not.
+	// commands, but a second /proc of the machine does not. The kernel nests 16 domains,
+	// so the server may run below 14, with DomainOfCommand below 15.
 	DomainOfInstance
 	// DomainOfCommand makes one domain for each command, and none for the zygote.
 	DomainOfCommand
