@@ -30,6 +30,7 @@ import (
 //	E11, E12           git_test.go         what git runs outside of the sandbox
 //	E15, E16           directory_test.go   the working directory
 //	E20–E25            processes_test.go   the server and others
+//	E20                machineproc_test.go the same by a second /proc
 //	E30–E33            network_test.go     sockets
 //	E34                egress_test.go      a list of hosts
 //	E40–E43            kernel_test.go      namespaces, mounts, odd calls

@@ -38,12 +38,12 @@ type Domain int
 const (
 	// NoDomain makes none.
 	NoDomain Domain = iota
-	// DomainOfInstance makes one domain for each instance. It is for namespaces,
-	// where commands cannot reach the zygote: there it is as good as a domain
-	// for each command, and costs nothing.
+	// DomainOfInstance makes one domain for each instance, which its zygote enters,
+	// and in it one for each command. It is for namespaces. They hide the zygote from
+	// commands, but a second /proc of the machine does not. The kernel nests 16 domains,
+	// so the server may run below 14, with DomainOfCommand below 15.
 	DomainOfInstance
-	// DomainOfCommand makes one domain for each command. It is needed outside
-	// of namespaces.
+	// DomainOfCommand makes one domain for each command, and none for the zygote.
 	DomainOfCommand
 )
 

@@ -250,10 +250,9 @@ func (i *instance) openOwn() (err error) {
 	return nil
 }
 
-// restrict makes the zygote of an instance enter a Landlock domain, which all its
-// children inherit without any cost. An instance has one command at a time, and other
-// instances are in other domains, so commands cannot affect each other. It fails if
-// Restrict was not called: an instance without its domain must not be used.
+// restrict makes the zygote of an instance in namespaces enter a Landlock domain. Its
+// commands enter domains of their own, nested in this one: see [Process.firstSteps]. It
+// fails if Restrict was not called: an instance without its domain must not be used.
 func (i *instance) restrict() error {
 	n := i.in
 	n.mu.Lock()

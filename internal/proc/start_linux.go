@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -192,11 +193,7 @@ func (p *Process) firstSteps(s *childSteps) {
 	s.add("start a session", unix.SYS_SETSID)
 	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	if n := p.instance.in; n.spec.Domain != NoDomain {
-		ruleset := n.ruleset
-		if p.ruleset > 0 {
-			ruleset = p.ruleset
-		}
-		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0)
+		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(cmp.Or(p.ruleset, n.ruleset)), 0)
 	}
 }
 

@@ -13,7 +13,15 @@ type StepError struct {
 }
 
 // Error names the step and what the kernel answered.
-func (e *StepError) Error() string { return fmt.Sprintf("step %q: %v", e.Step, e.Errno) }
+func (e *StepError) Error() string {
+	text := fmt.Sprintf("step %q: %v", e.Step, e.Errno)
+	if e.Step == enterDomain && e.Errno == syscall.E2BIG {
+		text += " (the kernel nests 16 domains, and the server runs below too many)"
+	}
+	return text
+}
+
+const enterDomain = "enter a Landlock domain"
 
 // Unwrap returns the errno.
 func (e *StepError) Unwrap() error { return e.Errno }

@@ -24,5 +24,3 @@ func (e *Engine) Try(n *Enclosure) error {
 	}
 	return err
 }
-
-const enterDomain = "enter a Landlock domain"

@@ -175,15 +175,15 @@ func (p Project) git(o Options) string {
 // returns false for a file that it cannot extend without writing the rest anew.
 func (p Project) Extend(text string, o Options, named func(program string) bool) (string, bool) {
 	rows := slices.DeleteFunc(p.rows(o), func(r suggestion) bool { return slices.ContainsFunc(strings.Split(r.programs, "|"), named) })
-	var lines string
+	var lines strings.Builder
 	for _, r := range rows {
-		lines += r.text
+		lines.WriteString(r.text)
 	}
 	text, ok := insert(text, "projects:", p.block(o, rows))
-	if !ok || lines == "" {
+	if !ok || lines.Len() == 0 {
 		return text, ok
 	}
-	return insert(text, "commands:", lines)
+	return insert(text, "commands:", lines.String())
 }
 
 // insert puts lines below a key of the file, before the others there and with their

@@ -26,8 +26,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 		ExecuteDefaultTimeout: r.millis("TIPSTAFF_DEFAULT_TIMEOUT", 30*time.Second),
 		ExecuteMaxTimeout:     r.millis("TIPSTAFF_MAX_TIMEOUT", 0),
 
-		Terminal:               r.boolean("ENABLE_TERMINAL_ACCESS"),
-		OnlyShell:              r.onlyShell(),
+		Terminal: r.boolean("ENABLE_TERMINAL_ACCESS"), OnlyShell: r.onlyShell(),
 		AllowlistPath:          r.text("TERMINAL_ALLOWLIST_PATH", "./apps/tools/caws/tools-allow.json"),
 		AllowlistDefault:       r.vars["TERMINAL_ALLOWLIST_PATH"] == "",
 		TerminalDefaultTimeout: r.millis("TERMINAL_DEFAULT_TIMEOUT", time.Minute),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -90,7 +91,7 @@ func follow(pid int, atCall func(thread int, info *syscallInfo)) error {
 		var ws syscall.WaitStatus
 		thread, err := syscall.Wait4(-1, &ws, anyKind, nil)
 		switch {
-		case err == syscall.EINTR:
+		case errors.Is(err, syscall.EINTR):
 			continue
 		case err != nil:
 			return err
@@ -173,7 +174,7 @@ func holdOn(a []string) (string, error) {
 		_, err := call(syscall.SYS_PTRACE, seize, uintptr(pid), 0, 0)
 		return err
 	})
-	for err == nil || err == syscall.EINTR {
+	for err == nil || errors.Is(err, syscall.EINTR) {
 		err = syscall.Pause()
 	}
 	return "", err
