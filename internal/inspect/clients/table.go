@@ -64,7 +64,6 @@ var table = []Client{
 		},
 		programs: []string{"crush"},
 		project:  []string{".crush.json", "crush.json"}, format: jsonc("mcp"), entry: crush,
-		denial: denial{at: "options disabled_tools", tools: "bash"},
 	},
 	{
 		Name: "cursor", Title: "Cursor", Restart: "switch the server on in Cursor's settings, under MCP, or restart Cursor",
