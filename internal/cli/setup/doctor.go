@@ -8,6 +8,7 @@ import (
 
 	"tipstaff/internal/cli/flags"
 	"tipstaff/internal/exit"
+	"tipstaff/internal/inspect/clients"
 	"tipstaff/internal/inspect/doctor"
 	"tipstaff/internal/server"
 )
@@ -28,9 +29,10 @@ same; without it nothing is changed. Exit code 3 if the settings ask for more th
 machine gives, or if no server starts with them.
 
 With --client, say instead what is wrong with tipstaff in a client: the entry is gone or
-switched off, its program has moved or is another, it does not start as the client starts
-it, or does not find the programs of the policy on the PATH that the client gives. The
-server that is started for this keeps its record elsewhere, and leaves nothing.`,
+switched off, nothing may run in this directory, its own shell is open, its program has
+moved or is another, it does not start as the client starts it, or does not find the
+programs of the policy on the PATH that the client gives. The server that is started for
+this keeps its record elsewhere, and leaves nothing.`,
 		Example: `  tipstaff doctor
   TIPSTAFF_SANDBOX_PROFILE=read-only tipstaff doctor --paths
   tipstaff doctor --reap
@@ -53,6 +55,9 @@ server that is started for this keeps its record elsewhere, and leaves nothing.`
 			} else {
 				doctor.Print(cmd.OutOrStdout(), d.Findings(time.Now(), doctor.Detail{Paths: paths, Ended: reap}))
 				doctor.Print(cmd.OutOrStdout(), server.SettingsFindings(s))
+				for _, c := range clients.All() {
+					doctor.Print(cmd.OutOrStdout(), examineShell(thisSystem(), c))
+				}
 			}
 			deaf := s.HTTP.Address != "" && d.Callers.Error != ""
 			if err == nil && (d.Refuses() || deaf || server.OwnSettings(s) != nil) {

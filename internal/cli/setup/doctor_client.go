@@ -29,7 +29,7 @@ func doctorClient(ctx context.Context, w io.Writer, names []string) error {
 	}
 	refuses := false
 	for _, c := range list {
-		found := append(examineClient(ctx, s, c), examineHooks(s, c)...)
+		found := append(append(examineClient(ctx, s, c), examineHooks(s, c)...), examineShell(s, c)...)
 		doctor.Print(w, found)
 		for _, f := range found {
 			refuses = refuses || f.Level == doctor.Fault
@@ -150,11 +150,16 @@ func examinePrograms(ctx context.Context, c clients.Client, e clients.Entry) (fo
 	if err != nil {
 		return nil
 	}
-	p, _ := doctor.ExaminePolicy(ctx, doctor.PolicyOptions{File: settings.ConfigFile, From: settings.ConfigFrom, Trails: settings.AuditDir(), Host: ev.Host})
+	p, file := doctor.ExaminePolicy(ctx, doctor.PolicyOptions{File: settings.ConfigFile, From: settings.ConfigFrom, Trails: settings.AuditDir(), Host: ev.Host})
 	if p.Programs == 0 {
-		f := finding(doctor.Doubt, "%s: nothing may run: there is no policy file, and no ALLOWED_COMMANDS in the entry", c.Title)
+		f := finding(doctor.Fault, "%s: nothing may run: there is no policy file, and no ALLOWED_COMMANDS in the entry", c.Title)
 		f.Notes = []string{"in your project, run: tipstaff init"}
 		return []doctor.Finding{f}
+	}
+	if here, err := server.WorkingDirectory(); err == nil && file.Policy != nil {
+		if _, in := file.In(here); !in {
+			found = append(found, finding(doctor.Fault, "%s: tipstaff is not set up for %s. Tell the user to run: cd %s && tipstaff init", c.Title, here, cmdline.Display([]string{here})))
+		}
 	}
 	var notes, none []string
 	for _, name := range p.Missing {

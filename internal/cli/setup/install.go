@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/exit"
 	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/nearest"
 	"tipstaff/internal/tty"
 )
 
@@ -25,6 +27,7 @@ type clientFlags struct {
 	print        bool
 	anyway       bool
 	withoutStart bool
+	ownShell     string
 	entry        entryFlags
 }
 
@@ -50,6 +53,10 @@ for; a copy of the file before is kept beside it, and uninstall gives that back.
 end tipstaff is started once as the client will start it, with hardly a variable in its
 environment, and its tools are listed.
 
+Most clients have a shell of their own, past tipstaff. Where it can be closed, you are
+asked whether the client denies it, lets it ask tipstaff (see "tipstaff hook") or keeps
+it; --own-shell answers. With --yes, or without a terminal, it stays.
+
 Nothing is ended or started again; what you have to restart is said. A file that cannot
 be changed safely (broken, read-only, a link, another user's) is left alone, and the
 entry is printed for you to paste. So it is for Continue and goose; for Codex the command
@@ -71,11 +78,16 @@ that adds it is printed. "tipstaff clients" lists the clients.`,
 	cmd.Flags().BoolVar(&o.print, "print", false, "print the entry for each client, and change nothing")
 	cmd.Flags().BoolVar(&o.anyway, "anyway", false, "write the file of a client that is not found here, too")
 	cmd.Flags().BoolVar(&o.withoutStart, "no-start", false, "do not start tipstaff to see that it works")
+	cmd.Flags().StringVar(&o.ownShell, "own-shell", "", "`what` becomes of the client's own shell: deny, ask or leave (default: you are asked)")
+	_ = cmd.RegisterFlagCompletionFunc("own-shell", cobra.FixedCompletions(ownShells, cobra.ShellCompDirectiveNoFileComp))
 	o.entry.declare(cmd)
 	return cmd
 }
 
 func install(cmd *cobra.Command, o clientFlags) error {
+	if !slices.Contains(append(ownShells, ""), o.ownShell) {
+		return exit.Errorf(exit.Usage, "--own-shell must be deny, ask or leave, not %q%s", o.ownShell, nearest.DidYouMean(o.ownShell, ownShells))
+	}
 	s := thisSystem()
 	list, err := o.chosen(s, "install")
 	if err != nil {
@@ -110,6 +122,12 @@ func install(cmd *cobra.Command, o clientFlags) error {
 	if len(done) > 0 && !o.dryRun {
 		sayNext(out, done, e)
 		warnOfEntry(cmd.ErrOrStderr(), e)
+	}
+	if o.dryRun && o.ownShell != "" {
+		done = list
+	}
+	if err := o.closeShells(cmd, s, done); err != nil {
+		return err
 	}
 	if len(faults) > 0 {
 		return &exit.Error{Code: exit.Failure}

@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"bufio"
 	"io"
 	"os"
 	"path/filepath"
@@ -98,13 +97,9 @@ func holders(s clients.System, scope clients.Scope) (list []clients.Client) {
 }
 
 // heldBy are the files of a client in which tipstaff is, or may be: that of its servers,
-// and that of its hooks.
+// that of its hooks, and that in which its own shell is denied.
 func heldBy(s clients.System, c clients.Client, scope clients.Scope) (list []clients.Client) {
-	both := []clients.Client{c}
-	if hook, ok := clients.FindHook(c.Name); ok {
-		both = append(both, hook)
-	}
-	for _, one := range both {
+	for _, one := range clients.AllOf(c) {
 		if st := s.Look(one, scope); st.Installed || st.Ask != "" || st.Exists && st.Fault != "" {
 			list = append(list, one)
 		}
@@ -146,20 +141,38 @@ func (o clientFlags) agreed(cmd *cobra.Command, question string) (bool, error) {
 
 // askPerson asks a question that is answered with yes or no.
 func askPerson(cmd *cobra.Command, question string) (bool, error) {
-	in := cmd.InOrStdin()
-	if f, ok := in.(*os.File); ok {
-		if _, terminal := tty.Width(f); !terminal {
-			return false, exit.Errorf(exit.Usage, "there is no terminal to ask in, so nothing was changed: say --yes to be asked nothing")
+	if !personAt(cmd) {
+		return false, exit.Errorf(exit.Usage, "there is no terminal to ask in, so nothing was changed: say --yes to be asked nothing")
+	}
+	answer := strings.ToLower(answerTo(cmd, question+" [y/N] "))
+	return answer == "y" || answer == "yes", nil
+}
+
+// personAt reports whether there is somebody to ask.
+func personAt(cmd *cobra.Command) bool {
+	f, ok := cmd.InOrStdin().(*os.File)
+	if !ok {
+		return true
+	}
+	_, terminal := tty.Width(f)
+	return terminal
+}
+
+// answerTo returns the line that answers a question, and "" at the end of the input. It
+// reads byte by byte: a buffer would take the answer to the next question along.
+func answerTo(cmd *cobra.Command, question string) string {
+	_, _ = io.WriteString(cmd.OutOrStdout(), question)
+	var line []byte
+	for one := make([]byte, 1); len(line) < 1000; line = append(line, one[0]) {
+		n, err := cmd.InOrStdin().Read(one)
+		if err != nil && n == 0 && len(line) == 0 {
+			tty.Say(cmd.OutOrStdout(), "")
+		}
+		if n == 0 || one[0] == '\n' {
+			break
 		}
 	}
-	_, _ = io.WriteString(cmd.OutOrStdout(), question+" [y/N] ")
-	line, err := bufio.NewReader(io.LimitReader(in, 1000)).ReadString('\n')
-	if err != nil && line == "" {
-		tty.Say(cmd.OutOrStdout(), "")
-		return false, nil
-	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", nil
+	return strings.TrimSpace(string(line))
 }
 
 // warnOfEntry says what the server that a client starts will lack.

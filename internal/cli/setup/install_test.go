@@ -89,3 +89,31 @@ func TestAnAddressIsWrittenOutWhole(t *testing.T) {
 		}
 	}
 }
+
+// A person pipes the answers to all questions at once. A buffered reader took the answer
+// to the second one along with the first.
+func TestEachQuestionGetsItsOwnAnswer(t *testing.T) {
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "TIPSTAFF_STATE_DIR", "XDG_CONFIG_HOME"} {
+		t.Setenv(name, filepath.Join(home, strings.ToLower(name)))
+	}
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
+	for _, answer := range []string{"3", "1"} {
+		cmd := newInstall()
+		var out strings.Builder
+		cmd.SetArgs([]string{"--client", "claude-code", "--anyway", "--no-start", "--http"})
+		cmd.SetIn(strings.NewReader(map[string]string{"3": "y\n3\n", "1": "1\ny\n"}[answer]))
+		cmd.SetOut(&out)
+		cmd.SetErr(&out)
+		if err := cmd.Execute(); err != nil {
+			t.Fatal(err, out.String())
+		}
+		if !strings.Contains(out.String(), "Claude Code still has its own shell: [1] deny it [2] let it ask tipstaff [3] leave it") {
+			t.Error(out.String())
+		}
+		text, err := os.ReadFile(filepath.Join(home, "home", ".claude", "settings.json"))
+		if denied := strings.Contains(string(text), `"Bash"`); denied != (answer == "1") {
+			t.Errorf("answer %s: %s %v\n%s", answer, text, err, out.String())
+		}
+	}
+}

@@ -16,8 +16,9 @@ func newUninstall() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall --client NAME",
 		Short: "Take tipstaff out of clients again",
-		Long: `Take tipstaff out of the files of a client: of the one with its MCP servers, and of the
-one with the hooks for its own shell. A file that has not changed since the installation
+		Long: `Take tipstaff out of the files of a client: of the one with its MCP servers, of the one
+with the hooks for its own shell, and of the one in which "install" has denied that shell.
+What you have denied there yourself stays. A file that has not changed since the installation
 becomes what it was before, byte for byte; one that has keeps all changes but the entry,
 and a copy of it is kept. What a file was is noted at the installation, in the state
 directory; a file is removed only if it was not there before. Where tipstaff does not
@@ -61,6 +62,9 @@ func uninstall(cmd *cobra.Command, o clientFlags) error {
 	if !o.dryRun {
 		for _, c := range add(nil, done...) {
 			tty.Say(cmd.OutOrStdout(), "  %s has it until it is started again.", c.Title)
+			if c.HasShell() && shellOpen(s, c, scope) {
+				tty.Say(cmd.OutOrStdout(), "  Its own shell is open: tipstaff neither denies it nor has a hook there.")
+			}
 		}
 	}
 	sayElsewhere(cmd.OutOrStdout(), s, list, scope)
@@ -76,10 +80,12 @@ func uninstall(cmd *cobra.Command, o clientFlags) error {
 // sayElsewhere says where else tipstaff is in these clients: a person who takes it out
 // may think that it is gone.
 func sayElsewhere(w io.Writer, s clients.System, list []clients.Client, done clients.Scope) {
+	said := map[string]bool{}
 	other := map[clients.Scope]clients.Scope{clients.User: clients.Project, clients.Project: clients.User}[done]
 	for _, c := range list {
 		for _, held := range heldBy(s, c, other) {
-			if st := s.Look(held, other); st.Installed {
+			if st := s.Look(held, other); st.Installed && !said[st.Path] {
+				said[st.Path] = true
 				tty.Say(w, "! %s: it is in %s, too: tipstaff uninstall --client %s --scope %s", c.Title, cmdline.Escape(st.Path), c.Name, other)
 			}
 		}

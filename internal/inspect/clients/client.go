@@ -22,6 +22,8 @@ type Client struct {
 	format   format
 	entry    dialect
 	vendor   vendor
+	denial   denial // how its own shell is taken away; zero: no vendor's page says that surely
+	noShell  bool   // it has no shell of its own
 	// ask and remove are the client's own command lines that say whether the entry is
 	// there, and that take it out of the user's file; "": there are none.
 	ask, remove string
@@ -45,6 +47,29 @@ func (p places) on(goos string) []string {
 
 // All returns the clients of the table, sorted by name.
 func All() []Client { return slices.Clone(table) }
+
+// everyFile are the clients with each of the files in which tipstaff writes for them.
+func everyFile() (list []Client) {
+	for _, c := range table {
+		list = append(list, AllOf(c)...)
+	}
+	return list
+}
+
+// AllOf returns a client with each of the files in which tipstaff writes for it: that of
+// its servers, that of its hooks and that in which its own shell is denied.
+func AllOf(c Client) []Client {
+	list := []Client{c}
+	for _, find := range []func(string) (Client, bool){FindHook, FindShell} {
+		if other, ok := find(c.Name); ok {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// HasShell reports whether a client runs lines in a shell of its own.
+func (c Client) HasShell() bool { return !c.noShell }
 
 // Names returns the names of all clients.
 func Names() []string {

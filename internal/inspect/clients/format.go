@@ -33,8 +33,6 @@ type editor interface {
 	without(text string) (string, error)
 	// get returns the entry, nil if there is none, and everything else.
 	get(text string) (entry map[string]any, rest any, err error)
-	// blank says that the text holds nothing that a person would miss.
-	blank(text string) bool
 }
 
 // FormError says that a file is sound, but written in a way that is not changed

@@ -17,6 +17,7 @@ var hooks = []Client{{
 	marks:   places{any: []string{"{$CLAUDE_CONFIG_DIR}", "{home}/.claude"}},
 	project: []string{".claude/settings.json"}, programs: []string{"claude"},
 	format: jsonHooks{}, entry: dialect{stdio: claudeHooks, command: "command", token: tokenByHand},
+	denial: denial{at: "permissions deny", tools: strings.ReplaceAll(hookTools, "|", " ")},
 }}
 
 // FindHook returns the client of a name with the file in which its hooks are.

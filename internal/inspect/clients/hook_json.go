@@ -2,7 +2,6 @@ package clients
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -92,15 +91,9 @@ func (f jsonHooks) get(text string) (map[string]any, any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	plain, err := hujson.Standardize([]byte(text))
+	all, err := decoded(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("it is not JSON: %v", err)
-	}
-	all := map[string]any{}
-	d := json.NewDecoder(strings.NewReader(string(plain)))
-	d.UseNumber()
-	if err := d.Decode(&all); err != nil {
-		return nil, nil, fmt.Errorf("it is not JSON: %v", err)
+		return nil, nil, err
 	}
 	table, _ := all[hooksKey].(map[string]any)
 	entry := map[string]any{}
@@ -220,7 +213,7 @@ func (s style) place(text string, list *hujson.Array, v hujson.Value, group obje
 
 // push adds an item behind the last one of a list, in the layout that the list
 // has.
-func (s style) push(text string, list *hujson.Array, v hujson.Value, item object) string {
+func (s style) push(text string, list *hujson.Array, v hujson.Value, item any) string {
 	closing, outer := v.EndOffset-1, s.indentAt(text, v.StartOffset)
 	if len(list.Elements) == 0 {
 		indent := outer + s.unit
@@ -305,5 +298,3 @@ func cutItem(text string, list *hujson.Array, i int) string {
 func (f jsonHooks) snippet(entry object) string {
 	return style{newline: "\n", unit: "  "}.value(object{{hooksKey, f.whole(entry)}}, "") + "\n"
 }
-
-func (jsonHooks) blank(text string) bool { return jsonc(hooksKey).blank(text) }

@@ -33,6 +33,7 @@ type step struct {
 	Before  string    `json:"before,omitempty"` // the SHA-256 of its text
 	After   string    `json:"after"`            // and of what the change made of it
 	Copy    string    `json:"copy,omitempty"`   // the path of what it was before
+	Denies  []string  `json:"denies,omitempty"` // the tools that are denied in it by tipstaff, not by a person
 }
 
 // history is what the journal says of one file, the oldest step first.
@@ -90,6 +91,15 @@ func (j journal) read(path string) ([]step, error) {
 		return h.Steps, nil
 	}
 	return nil, refuse("Mend it or move it away (TIPSTAFF_STATE_DIR must be a directory of your own); without it, uninstall takes out the entry alone.", "what tipstaff has noted of %s cannot be read in %s: %v", path, place, err)
+}
+
+// denies are the tools that tipstaff has denied in a file.
+func (j journal) denies(path string) ([]string, error) {
+	steps, err := j.read(path)
+	if err != nil || len(steps) == 0 {
+		return nil, err
+	}
+	return steps[len(steps)-1].Denies, nil
 }
 
 // lock keeps other tipstaffs from changing files of clients until release is called. It

@@ -86,6 +86,20 @@ func (jsonc) root(text string) (*hujson.Object, hujson.Value, error) {
 	return o, v, nil
 }
 
+// decoded is a text that the parser has taken, for comparisons.
+func decoded(text string) (all map[string]any, err error) {
+	plain, err := hujson.Standardize([]byte(text))
+	if err == nil {
+		d := json.NewDecoder(strings.NewReader(string(plain)))
+		d.UseNumber()
+		err = d.Decode(&all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it is not JSON: %v", err)
+	}
+	return all, nil
+}
+
 // member finds a key. A key that stands twice means different things to
 // different readers.
 func member(o *hujson.Object, key string) (int, error) {
@@ -132,15 +146,9 @@ func (f jsonc) get(text string) (map[string]any, any, error) {
 	if _, _, _, err := f.servers(root); err != nil {
 		return nil, nil, err
 	}
-	plain, err := hujson.Standardize([]byte(text))
+	all, err := decoded(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("it is not JSON: %v", err)
-	}
-	all := map[string]any{}
-	d := json.NewDecoder(strings.NewReader(string(plain)))
-	d.UseNumber()
-	if err := d.Decode(&all); err != nil {
-		return nil, nil, fmt.Errorf("it is not JSON: %v", err)
+		return nil, nil, err
 	}
 	table, _ := all[string(f)].(map[string]any)
 	value, found := table[ServerName]
@@ -290,17 +298,4 @@ func (f jsonc) without(text string) (string, error) {
 
 func (f jsonc) snippet(entry object) string {
 	return style{newline: "\n", unit: "  "}.value(object{{string(f), object{{ServerName, entry}}}}, "") + "\n"
-}
-
-func (f jsonc) blank(text string) bool {
-	_, text = withoutMark(text)
-	if strings.TrimSpace(text) == "" {
-		return true
-	}
-	standard, err := parseJSONC(text)
-	if err != nil {
-		return false
-	}
-	plain, err := hujson.Minimize([]byte(text))
-	return err == nil && standard.IsStandard() && (string(plain) == "{}" || string(plain) == `{"`+string(f)+`":{}}`)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -24,8 +25,9 @@ type Change struct {
 	file    file
 	after   string
 	journal journal
-	undoes  bool   // it takes tipstaff out
-	copies  []step // whose copies say nothing any more once this is done
+	undoes  bool     // nothing of tipstaff's is left in it
+	denies  []string // what [step.Denies] will be
+	copies  []step   // whose copies say nothing any more once this is done
 }
 
 // Nothing reports whether the file already is as it should be.
@@ -53,63 +55,110 @@ func (s System) Install(list []Client, e Entry, o Options) ([]Change, []error) {
 		if !ok {
 			return c.addByHand(ch, e, o.Scope)
 		}
+		d, _ := f.(denial)
+		before := d.denied(ch.after)
 		after, err := setEntry(f, ch.after, c.entry.fields(e), c.entry.foreign(e))
 		if err == nil {
 			ch.after = after
+			ch.denies = append(ch.denies, slices.DeleteFunc(d.denied(after), func(tool string) bool { return slices.Contains(before, tool) })...)
 		}
 		return c.refused(ch.Path, err, "Mend it, or paste the entry there yourself.")
 	})
 }
 
-// Uninstall plans what gives the files back as they were before.
+// Uninstall plans what gives the files back as they were before. What tipstaff has
+// written there for other clients of the list goes with it, and for others stays.
 func (s System) Uninstall(list []Client, o Options) ([]Change, []error) {
 	return s.plan(list, o, func(c Client, ch *Change) error {
 		if ch.file.info == nil || ch.after != ch.file.text || ch.Remove {
 			return nil // there is no file, or it is given back already
 		}
-		f, ok := c.format.(editor)
+		f, ok := s.ours(c, ch).(editor)
 		if !ok {
 			return c.removeByHand(ch, o.Scope)
 		}
 		entry, err := f.entry(ch.file.text)
 		if err == nil && entry != nil {
-			ch.undoes = true
-			err = c.giveBack(f, ch)
+			err = s.giveBack(ch, list, o.Scope)
 		}
 		return c.refused(ch.Path, err, "Mend it, or take the entry out yourself.")
 	})
 }
 
+// ours is the format of a client for what is tipstaff's in a file.
+func (s System) ours(c Client, ch *Change) format {
+	if d, ok := c.format.(denial); ok {
+		return d.only(ch.denies)
+	}
+	return c.format
+}
+
 // giveBack finds what the file was: what the journal proves, as long as nobody has
-// changed the file since, or else the text without the entry. Only a file of which the
-// journal says that it was not there goes.
-func (c Client) giveBack(f editor, ch *Change) error {
+// changed the file since, or else the text without the entries that go. Only a file of
+// which the journal says that it was not there goes.
+func (s System) giveBack(ch *Change, list []Client, scope Scope) error {
 	steps, err := ch.journal.read(ch.file.path)
 	if err != nil {
 		return err
 	}
-	text := ch.file.text // the oldest that is known, before tipstaff came
+	gone := s.formats(ch, list, scope)
+	stays := slices.DeleteFunc(s.formats(ch, everyFile(), scope), func(f editor) bool { return slices.Contains(gone, f) })
+	want := entries(stays, ch.file.text)
+	ch.undoes = len(want) == 0
+	for _, f := range gone {
+		if _, is := f.(denial); is {
+			ch.denies = nil
+		}
+	}
+	text := ch.file.text // the oldest that is known, before the entries came
 	for _, s := range back(steps, ch.file.text) {
 		if s.Copy != "" {
 			ch.copies = append(ch.copies, s)
 		}
-		if !s.Existed {
+		if !s.Existed && ch.undoes {
 			ch.Remove, ch.after = true, ""
 			return nil
 		}
 		before, ok := s.text()
-		if !ok {
+		if !ok || !reflect.DeepEqual(entries(stays, before), want) {
 			continue
 		}
-		if entry, err := f.entry(before); err != nil || entry == nil {
+		if len(entries(gone, before)) == 0 {
 			ch.Restores, ch.after = s.Copy, before
-			return nil //nolint:nilerr // what was there before need not be readable
+			return nil
 		}
 		text = before
 	}
 	ch.copies = nil // they differ from what the file becomes
-	ch.after, err = removeEntry(f, text)
-	return err
+	for _, f := range gone {
+		if text, err = removeEntry(f, text); err != nil {
+			return err
+		}
+	}
+	ch.after = text
+	return nil
+}
+
+// formats are those in which the clients of a list write into the file of a change.
+func (s System) formats(ch *Change, list []Client, scope Scope) (all []editor) {
+	for _, c := range list {
+		f, ok := s.ours(c, ch).(editor)
+		if ok && ch.is(s.Path(c, scope)) && !slices.Contains(all, f) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// entries are what formats find in a text. A text that one cannot read has none for it.
+func entries(list []editor, text string) map[editor]map[string]any {
+	found := map[editor]map[string]any{}
+	for _, f := range list {
+		if entry, err := f.entry(text); err == nil && entry != nil {
+			found[f] = entry
+		}
+	}
+	return found
 }
 
 func (s System) plan(list []Client, o Options, change func(Client, *Change) error) ([]Change, []error) {
@@ -128,7 +177,9 @@ func (s System) plan(list []Client, o Options, change func(Client, *Change) erro
 				errs = append(errs, fmt.Errorf("%s: %w", c.Name, err))
 				continue
 			}
-			changes = append(changes, Change{Path: path, file: f, New: f.info == nil, after: f.text, journal: journal(s.Journal)})
+			ch := Change{Path: path, file: f, New: f.info == nil, after: f.text, journal: journal(s.Journal)}
+			ch.denies, _ = ch.journal.denies(f.path) // a journal that cannot be read stops the change when it is noted
+			changes = append(changes, ch)
 			i = len(changes) - 1
 		}
 		ch := changes[i]
@@ -185,7 +236,7 @@ func (c Change) Do(now time.Time) (backup string, err error) {
 	if err := c.file.check(); err != nil {
 		return "", err
 	}
-	if c.file.info != nil && c.Restores == "" && !c.Remove {
+	if c.file.info != nil && (!c.undoes || c.Restores == "" && !c.Remove) {
 		if backup, err = c.file.backUp(now); err != nil {
 			return "", err
 		}
@@ -236,7 +287,7 @@ func (c Change) note(backup string, now time.Time) error {
 	if err := c.file.makeDir(); err != nil { // a file has its place in the journal by its directory
 		return err
 	}
-	s := step{Time: now.UTC(), Existed: c.file.info != nil, After: hashOf(c.after), Copy: backup}
+	s := step{Time: now.UTC(), Existed: c.file.info != nil, After: hashOf(c.after), Copy: backup, Denies: c.denies}
 	if s.Existed {
 		s.Before = hashOf(c.file.text)
 	}
@@ -273,11 +324,14 @@ func (c Client) Token() string {
 // State is what a client's file says of the server.
 type State struct {
 	Path      string
-	Exists    bool   // there is a file
-	Installed bool   // the entry is in it
-	Entry     Entry  // the entry
-	Off       bool   // the entry is there and switched off
-	Fault     string // why the file cannot be read; ""
+	Exists    bool  // there is a file
+	Installed bool  // the entry is in it
+	Entry     Entry // the entry
+	Off       bool  // the entry is there and switched off
+	// Denied says that the client's own shell is denied, by whomever. Installed says
+	// that tipstaff has denied it.
+	Denied bool
+	Fault  string // why the file cannot be read; ""
 	// Ask is the client's own command line that says whether the entry is there, where
 	// tipstaff cannot tell; "": it can.
 	Ask string
@@ -310,6 +364,15 @@ func (s System) Look(c Client, scope Scope) State {
 	entry, err := r.entry(string(data))
 	if err != nil {
 		st.Fault = err.Error()
+		return st
+	}
+	if d, ok := c.format.(denial); ok {
+		ours, err := journal(s.Journal).denies(st.Path)
+		if err != nil {
+			st.Fault = err.Error()
+		}
+		st.Denied = len(entry) == len(d.all())
+		st.Installed = slices.ContainsFunc(ours, func(tool string) bool { return entry[tool] != nil })
 		return st
 	}
 	if entry != nil {

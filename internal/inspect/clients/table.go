@@ -20,7 +20,7 @@ var table = []Client{
 			darwin:  []string{"{support}/Claude/claude_desktop_config.json"},
 			windows: []string{"{appdata}/Claude/claude_desktop_config.json"},
 		},
-		format: jsonc("mcpServers"), entry: claudeDesktop,
+		format: jsonc("mcpServers"), entry: claudeDesktop, noShell: true,
 	},
 	{
 		Name: "cline", Title: "Cline", Restart: "nothing: Cline reads the file when it changes",
@@ -76,6 +76,7 @@ var table = []Client{
 		user:     places{any: []string{"{home}/.gemini/settings.json"}},
 		programs: []string{"gemini"},
 		project:  []string{".gemini/settings.json"}, format: jsonc("mcpServers"), entry: gemini, vendor: geminiAdd,
+		denial: denial{at: "tools exclude", tools: "run_shell_command"},
 	},
 	{
 		Name: "goose", Title: "goose", Restart: "start a new session of goose",
@@ -97,7 +98,7 @@ var table = []Client{
 		Name: "lmstudio", Title: "LM Studio", Restart: "restart LM Studio",
 		user:     places{any: []string{"{home}/.lmstudio/mcp.json"}},
 		programs: []string{"lms"},
-		format:   jsonc("mcpServers"), entry: lmstudio,
+		format:   jsonc("mcpServers"), entry: lmstudio, noShell: true,
 	},
 	{
 		Name: "opencode", Title: "opencode", Restart: "start opencode again",
@@ -105,6 +106,7 @@ var table = []Client{
 		marks:    places{any: []string{"{config}/opencode"}},
 		programs: []string{"opencode"},
 		project:  []string{"opencode.json", "opencode.jsonc"}, format: jsonc("mcp"), entry: opencode,
+		denial: denial{at: "permission", tools: "bash", value: "deny"},
 	},
 	{
 		Name: "vscode", Title: "Visual Studio Code", Restart: "run \"MCP: List Servers\" in Visual Studio Code and start tipstaff there; it asks whether you trust it",
