@@ -31,7 +31,7 @@ const columns, lines = 100, 30
 // scene is a command of the recording.
 type scene struct {
 	types  string
-	answer string // what is typed when it asks
+	answer string // what is typed when it asks, a word for each question
 	code   int
 	shows  string // a text that has to be on the screen
 }
@@ -40,7 +40,7 @@ type scene struct {
 var scenes = []scene{
 	{types: "cd ~/my-project && ls"},
 	{types: "tipstaff init", answer: "y", shows: "tests passed"},
-	{types: "tipstaff install --client claude-code", answer: "y", shows: "started as Claude Code will start it; its tools: execute_command, execute_process, execute_shell"},
+	{types: "tipstaff install --client claude-code", answer: "y 3", shows: "started as Claude Code will start it; its tools: execute_command, execute_process, execute_shell"},
 	{types: `tipstaff call execute_command '{"command": "git log --oneline"}'`, shows: "exit_code: 0"},
 	{types: `tipstaff call execute_command '{"command": "git push --force origin main"}'`, code: 1, shows: `"push --force" (args[0], args[1]) is denied`},
 	{types: "tipstaff audit show -n 6", shows: "COMMAND_NOT_ALLOWED"},
@@ -106,12 +106,12 @@ func inTerminal(t *testing.T, dir string, s scene) (says string, code int) {
 	defer late.Stop()
 	var screen bytes.Buffer
 	part := make([]byte, 4096)
-	for answered := false; ; {
+	for answers := strings.Fields(s.answer); ; {
 		n, err := master.Read(part)
 		screen.Write(part[:n])
-		if s.answer != "" && !answered && bytes.HasSuffix(screen.Bytes(), []byte("[y/N] ")) {
-			answered = true
-			_, err := io.WriteString(master, s.answer+"\n")
+		if len(answers) > 0 && (bytes.HasSuffix(screen.Bytes(), []byte("[y/N] ")) || bytes.HasSuffix(screen.Bytes(), []byte("leave it "))) {
+			_, err := io.WriteString(master, answers[0]+"\n")
+			answers = answers[1:]
 			must(t, err)
 		}
 		if err != nil { // EIO: the terminal has no other end any more
