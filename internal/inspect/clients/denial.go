@@ -29,7 +29,7 @@ func FindShell(name string) (Client, bool) {
 
 // all is the entry that denies each tool.
 func (f denial) all() (o object) {
-	for _, tool := range strings.Fields(f.tools) {
+	for tool := range strings.FieldsSeq(f.tools) {
 		o = append(o, field{tool, f.value})
 	}
 	return o
