@@ -3,6 +3,7 @@ package setup
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -85,11 +86,12 @@ func (o clientFlags) closeShells(cmd *cobra.Command, s clients.System, list []cl
 func chooseClosing(cmd *cobra.Command, c clients.Client, can []string) string {
 	words := map[string]string{"deny": "deny it", "ask": "let it ask tipstaff", "leave": "leave it"}
 	answers := append(can, "leave")
-	question := c.Title + " still has its own shell:"
+	var question strings.Builder
+	question.WriteString(c.Title + " still has its own shell:")
 	for i, how := range answers {
-		question += fmt.Sprintf(" [%d] %s", i+1, words[how])
+		question.WriteString(fmt.Sprintf(" [%d] %s", i+1, words[how]))
 	}
-	answer := answerTo(cmd, question+" ")
+	answer := answerTo(cmd, question.String()+" ")
 	for i, how := range answers {
 		if answer == how || answer == fmt.Sprint(i+1) {
 			return how
