@@ -89,7 +89,7 @@ func chooseClosing(cmd *cobra.Command, c clients.Client, can []string) string {
 	var question strings.Builder
 	question.WriteString(c.Title + " still has its own shell:")
 	for i, how := range answers {
-		question.WriteString(fmt.Sprintf(" [%d] %s", i+1, words[how]))
+		fmt.Fprintf(&question, " [%d] %s", i+1, words[how])
 	}
 	answer := answerTo(cmd, question.String()+" ")
 	for i, how := range answers {
