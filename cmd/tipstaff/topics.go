@@ -76,6 +76,7 @@ var meanings = map[string]string{
 	"ALLOWED_CWD_ROOTS":                  "directories that cwd is confined to, comma-separated",
 	"TIPSTAFF_CONFIG":                    "the policy file, an absolute path",
 	"ENABLE_TERMINAL_ACCESS":             "true offers the terminal_* tools",
+	"TIPSTAFF_TOOLS":                     "shell offers execute_shell as the only tool that runs commands; all: every tool",
 	"TERMINAL_ALLOWLIST_PATH":            "their allowlist, a JSON file",
 	"TERMINAL_DEFAULT_TIMEOUT":           "milliseconds, for terminal_*",
 	"TERMINAL_MAX_TIMEOUT":               "milliseconds, at most, for terminal_*",

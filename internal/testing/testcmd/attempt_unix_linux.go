@@ -413,7 +413,12 @@ func otherKind(a []string) (string, error) {
 	if err != nil {
 		return "socket", err
 	}
-	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: name}), syscall.Listen(fd, 1)); err != nil {
+	bound := syscall.Bind(fd, &syscall.SockaddrUnix{Name: name})
+	for errors.Is(bound, syscall.EADDRINUSE) { // the same attempt in the other tier has it for a moment
+		runtime.Gosched()
+		bound = syscall.Bind(fd, &syscall.SockaddrUnix{Name: name})
+	}
+	if err := errors.Join(bound, syscall.Listen(fd, 1)); err != nil {
 		return "listen", err
 	}
 	return unixGreeting(name)
