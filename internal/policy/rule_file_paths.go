@@ -49,6 +49,13 @@ func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 // it, and only the caller can tell the person.
 func notSetUp(req *tipstaff.Request, dir string, file *language.Policy) []Finding {
 	found := refuseDirectory(req, "is not allowed: tipstaff is not set up for "+cmdline.Escape(dir), "Tell the user to run: cd "+cmdline.Display([]string{dir})+" && tipstaff init")
+	if !req.DirGiven { // the server's own directory may be a home, where no project can be
+		var roots []string
+		for _, r := range file.EveryRoot() {
+			roots = append(roots, r.Value)
+		}
+		found[0].Hint = "Give a directory in one of the projects (" + shown(strings.Join(roots, ", ")) + "). For this one: " + found[0].Hint
+	}
 	found[0].Rule, found[0].At = "policy/projects", file.EveryRoot()[0].At.String()
 	return found
 }
