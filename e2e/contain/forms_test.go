@@ -151,8 +151,6 @@ func (h *formsHome) try(t *testing.T, f *form, n int) {
 // silent says why a form does not even start its payload in a sandbox.
 func (h *formsHome) silent(f *form) string {
 	switch name := f.Argv[0]; {
-	case name == "strace":
-		return "nobody may trace anybody"
 	case name == "tar" && slices.Contains(f.Argv, "--rsh-command=@{P}"):
 		return "it calls initgroups first, for which it needs a privilege"
 	case name == "script" && h.tier == kit.Landlock:
