@@ -156,7 +156,7 @@ func peerPidfd([]string) (string, error) {
 // held ends as soon as a process that it has started traces it. That one does not wait for
 // its end, so that the kernel tells nobody else of it.
 func held([]string) (string, error) {
-	if _, err := os.StartProcess("/proc/self/exe", []string{"testcmd", "attempt", "hold", itoa(os.Getpid())}, &os.ProcAttr{Env: os.Environ()}); err != nil {
+	if _, err := os.StartProcess("/proc/self/exe", []string{"testcmd", "attempt", "hold", itoa(os.Getpid())}, &os.ProcAttr{Env: os.Environ(), Files: []*os.File{nil, os.Stdout, os.Stderr}}); err != nil {
 		return "start", err
 	}
 	for {
@@ -174,6 +174,9 @@ func holdOn(a []string) (string, error) {
 		_, err := call(syscall.SYS_PTRACE, seize, uintptr(pid), 0, 0)
 		return err
 	})
+	if err == nil { // the tracee cannot say so: a signal of its runtime stops it
+		_, err = os.Stdout.WriteString("seized\n")
+	}
 	for err == nil || errors.Is(err, syscall.EINTR) {
 		err = syscall.Pause()
 	}
