@@ -128,7 +128,7 @@ func (g *gateway) state() string {
 // offers are the tools that runners have by the same settings.
 func (st *Stack) offers() mcpserver.Offers {
 	return mcpserver.Offers{
-		Sessions: st.settings.Terminal, Shell: st.shellOn(), NoSingle: st.settings.OnlyShell,
+		Sessions: st.settings.Terminal, Shell: st.shellOn(), OnlyShell: st.settings.OnlyShell,
 		Jobs: true, Stays: st.settings.MaxJobs > 0, Outputs: true, Fleet: true,
 	}
 }

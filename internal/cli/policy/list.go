@@ -66,7 +66,7 @@ A form is allowed when it matches as a whole and contains nothing that is denied
 // runs, and programs of equal rules in one line.
 func printList(w io.Writer, screen tty.Screen, l *explain.List, presets bool) {
 	who := strings.TrimSpace(fmt.Sprintf("%s %s", cmp.Or(l.Who.Agent, l.Who.Principal), l.Who.Client))
-	means := map[string]string{"ask": "what no line allows needs approval", "deny": "what no line allows is denied", "inside": "what no line names runs in the sandbox"}
+	means := map[string]string{"ask": "anything not allowed below needs approval", "deny": "anything not allowed below is denied", "inside": "unlisted programs run in the sandbox"}
 	tty.Say(w, "default: %s (%s); %s, %s tools", l.Default, means[l.Default], cmdline.Escape(who), l.Family)
 	tty.Say(w, "by %s", cmdline.Escape(cmp.Or(l.Policy.File, "the allowlist alone")))
 	if len(l.Roots) > 0 {

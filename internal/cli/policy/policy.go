@@ -65,7 +65,7 @@ Nothing is run, and nothing is recorded.
 
 A policy file says which programs may run with which arguments; "tipstaff init"
 proposes one for a project. The strictest line that matches decides: deny, then
-ask (a person), then allow; what no line allows is refused.
+ask (a person), then allow; anything else is refused.
 
   version: 1
   extends: [preset:git]                # what is known of programs; only narrows

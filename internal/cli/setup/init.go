@@ -199,10 +199,8 @@ func planInit(ctx context.Context, dir string, o initFlags) (*initPlan, error) {
 			p.notFound = append(p.notFound, name)
 		}
 	}
-	if p.own, err = load.Load(p.policy); err == nil && p.own.Policy != nil {
-		_, p.covered = p.own.In(dir)
-		p.covered = p.covered && (len(p.own.EveryRoot()) == 0 || len(p.own.File.Projects) > 0 || paths.Within(dir, rootsOf(p.own)...))
-	}
+	p.own, _ = load.Load(p.policy) // a file that cannot be used holds nowhere
+	p.covered = p.own.Policy != nil && (len(p.own.EveryRoot()) == 0 || paths.Within(dir, rootsOf(p.own)...))
 	if !o.project {
 		tier := tierHere(ctx)
 		options := suggest.Options{Root: dir, Shell: o.shell, Confined: tier != sandbox.None.String(), Network: tier == sandbox.Namespaces.String()}
@@ -324,7 +322,7 @@ func (p *initPlan) extend(o suggest.Options) error {
 	_, err = trial.WriteString(text)
 	err = errors.Join(err, trial.Close())
 	if err == nil {
-		err = load.Test(trial.Name()).Fault()
+		_, err = load.Load(trial.Name())
 	}
 	if err = errors.Join(err, os.Remove(trial.Name())); err != nil {
 		return exit.Errorf(exit.Config, "a server would not take %s with this project; nothing was written:\n%s", p.policy, cmdline.EscapeLines(err.Error()))

@@ -86,8 +86,8 @@ func (s *Server) sayAllowed(m *mcp.Tool, t tool, who tipstaff.Origin, said map[s
 	}
 	for line := range strings.SplitSeq(s.opts.Allowed(who, t.family), "\n") {
 		of := string(t.family)
-		if strings.HasPrefix(line, "Here:") {
-			of = "" // the same for both families
+		if strings.HasPrefix(line, here) {
+			of = ""
 		}
 		if !said[of+line] {
 			m.Description, said[of+line] = m.Description+"\n"+line, true

@@ -54,6 +54,9 @@ func surroundings(s Summary) string {
 	return b.String()
 }
 
+// here begins the line of [Confined], which is the same for both families of tools.
+const here = "Here: "
+
 // Confined returns the same in one line, for a tool's description: "" if
 // nothing is known.
 func Confined(s Summary) string {
@@ -70,5 +73,5 @@ func Confined(s Summary) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "Here: " + strings.Join(parts, "; ") + "."
+	return here + strings.Join(parts, "; ") + "."
 }

@@ -2,7 +2,6 @@ package load
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"tipstaff/internal/command/programs"
@@ -72,15 +71,6 @@ func Check(path string) *Report {
 func Test(path string) *Report {
 	r, _ := examine(path)
 	return r
-}
-
-// Fault says why a server would not accept the file; nil if it would.
-func (r *Report) Fault() error {
-	err := r.Err
-	for _, t := range r.Failed {
-		err = errors.Join(err, fmt.Errorf("%s: %q is expected to be %s, and is %s", t.At, t.Run, t.Want, t.Got))
-	}
-	return err
 }
 
 // examine reads a file and runs its tests. The report is not OK until

@@ -41,7 +41,7 @@ func Denials(file *language.Policy) []Denial {
 			case len(lent) > 0:
 				d.Why = "no other line is lent " + strings.Join(lent, ", ")
 			case means[0] == "*":
-				d.Boundary, d.Why = false, "any program that no line names can do the same"
+				d.Boundary, d.Why = false, "any unlisted program can do the same"
 			default:
 				d.Boundary, d.Why = false, means[0]+" can do the same"
 				if more := len(means) - 1; more > 0 {
